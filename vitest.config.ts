@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -15,8 +16,12 @@ export default defineConfig({
   },
   test: {
     include: ["{src,tools,bench,test,examples,web}/**/*.test.ts"],
-    pool: "threads",
+    // Not threads: a program that one file starts would have copies of the files and sockets that another
+    // has open, until it runs.
+    pool: "forks",
     isolate: false,
+    // Many files wait for programs that they started: two at a time, also on a machine with two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     passWithNoTests: false,

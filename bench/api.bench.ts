@@ -1,10 +1,13 @@
 /** What reading, checking and writing an object costs, beside bare JSON.parse and JSON.stringify. */
+
 import { spawnSync } from "node:child_process";
 import { decodeJson, encodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml } from "#api/codec/yaml.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
+import { finish } from "#lib/async/steps.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import { samplePod } from "./samples/pod.ts";
 
@@ -60,7 +63,7 @@ function podTasks() {
       const draft = decode() as never;
       podKind.defaults?.(draft);
       podKind.prepareCreate?.(draft, { nowMs: 0 });
-      const faults = podKind.validate?.(draft, { nowMs: 0 }) ?? [];
+      const faults = finish(fieldErrorSteps(podKind.validate?.(draft, { nowMs: 0 })));
       if (faults.length > 0) throw new Error(encodeJson(faults));
       return encodeJson(draft);
     },

@@ -22,6 +22,7 @@ import { openHttp2 } from "./load/http2-asker.ts";
 import { GOALS, inTurns, median, resultRows, wanted } from "./load/in-turns.ts";
 import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import {
+  applyOf,
   get,
   LISTED,
   labelPatch,
@@ -177,10 +178,13 @@ async function* writes(servers: Servers): AsyncIterable<Row> {
   };
   const patches = (askers: readonly Requester[]) => (ms: number) =>
     measureLoad(askers, ms, (c) => labelPatch(c, String(series++)));
+  const applies = (askers: readonly Requester[]) => (ms: number) =>
+    measureLoad(askers, ms, (c) => applyOf(c, String(series++)));
   const rows = [
     { row: "durable create, 1 connection", width: 1, load: creates, goal: GOALS["create 1"] },
     { row: "durable create, 64 connections", width: 64, load: creates, goal: GOALS["create 64"] },
     { row: "merge-patch, 32 connections", width: 32, load: patches, goal: GOALS.patch },
+    { row: "server-side apply, 32 connections", width: 32, load: applies, goal: GOALS.apply },
   ];
   for (const { row, width, load, goal } of rows) {
     const own = await open(ours, width);
@@ -243,8 +247,8 @@ async function* memory(options: BenchOptions, dataDir: string): AsyncIterable<Ro
     "MB",
     400,
   );
-  await systemClock.sleep(QUIET_MS);
-  yield wanted("… and ten quiet seconds", residentMb(server.pid), "MB", 400);
+  await systemClock.sleep(options.quick ? QUIET_MS / 5 : QUIET_MS);
+  yield wanted("… and some quiet seconds", residentMb(server.pid), "MB", 400);
 }
 
 async function barePuts(store: Store, width: number, windowMs: number): Promise<Measured> {

@@ -1,7 +1,8 @@
 /**
- * Load balancers of the simulated cloud: the time until 1,000 Services of type LoadBalancer that wait for
- * an address have one, with API server, embedded store and service controller in this process; and how
- * often the cloud is asked when one node changes and when nothing that matters changes.
+ * Load balancers of the simulated cloud: the time from the first create of 1,000 Services of type
+ * LoadBalancer until all have an address, with API server, embedded store and service controller in
+ * this process; and how often the cloud is asked when one node changes and when nothing that matters
+ * changes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +31,7 @@ const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenti
 const SERVICES = 1_000;
 const ADDRESSES_WITHIN_MS = 5_000;
 const CREATED_AT_ONCE = 32;
-const LOOK_EVERY_MS = 10;
+const LOOK_EVERY_MS = 50;
 /** Long enough for whatever a change causes. */
 const QUIET_MS = 1_000;
 
@@ -52,11 +53,6 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
     await server.bootstrapped;
     await addNode(client, "a");
     progress(`${SERVICES} Services`);
-    let startMs = systemClock.elapsedMs();
-    await createServices(client);
-    const createMs = systemClock.elapsedMs() - startMs;
-    yield { name: "1,000 LoadBalancer Services created", value: createMs, unit: "ms" };
-    startMs = systemClock.elapsedMs();
     controllers = runControllers(
       {
         controllers: [serviceController({ balancers, clusterName: "kubernetes", workers: 32 })],
@@ -64,12 +60,19 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
       },
       life.signal,
     );
+    const startMs = systemClock.elapsedMs();
+    const startCpu = process.cpuUsage();
+    await createServices(client);
+    const createMs = systemClock.elapsedMs() - startMs;
+    yield { name: "1,000 LoadBalancer Services created", value: createMs, unit: "ms" };
     await until(() => withAddress(client).then((count) => count === SERVICES));
     yield {
-      ...{ name: "start of the service controller to 1,000 addresses", unit: "ms" },
+      ...{ name: "the first create to 1,000 addresses", unit: "ms" },
       ...{ value: systemClock.elapsedMs() - startMs, target: 1 },
       ...{ limit: ADDRESSES_WITHIN_MS, limitName: "ms allowed" },
     };
+    const { user, system } = process.cpuUsage(startCpu);
+    yield { name: "CPU time of it", value: (user + system) / 1000, unit: "ms" };
     const perBalancer = { limit: SERVICES, limitName: "load balancers" };
     const calls = { name: "cloud calls until then", unit: "calls", value: asked(cloud) };
     yield { ...calls, ...perBalancer, target: 1 };

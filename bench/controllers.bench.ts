@@ -27,7 +27,7 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { completed } from "#testing/build.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
-import { launcherMs, startProgram } from "./load/server-processes.ts";
+import { launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "controllers";
@@ -36,6 +36,7 @@ const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenti
 const POD_BYTES = 2_500;
 /** What upstream reaches on a machine like this one, and how much faster we want to be. */
 const UPSTREAM_PODS_PER_SECOND = 285;
+const UPSTREAM_COLLECTED_PER_SECOND = 195;
 const WANTED_FACTOR = 4;
 /** Often enough to see the end, seldom enough to cost nothing. */
 const LOOK_EVERY_MS = 10;
@@ -43,14 +44,24 @@ const SURROUNDINGS = { clock: systemClock, random: systemRandom, fieldManager: "
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   progress("a cluster of its own, deployment to 1,000 pods");
+  const program = await podsOfProgram(1_000);
   yield {
     name: "`up`, just started, deployment to 1,000 pods",
-    value: await podsOfProgram(1_000),
+    value: program.created,
     unit: "pods/s",
     limit: UPSTREAM_PODS_PER_SECOND * WANTED_FACTOR,
     limitName: "4 × upstream",
     target: 1,
   };
+  yield {
+    name: "… collected after the deletion of the Deployment",
+    value: program.collected,
+    unit: "pods/s",
+    limit: UPSTREAM_COLLECTED_PER_SECOND * WANTED_FACTOR,
+    limitName: "4 × upstream",
+    target: 1,
+  };
+  yield { name: "… memory after that", value: program.memoryMb, unit: "MB" };
   progress("bare store");
   const bare = await bareWrites(quick ? 2_000 : 10_000);
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
@@ -143,8 +154,14 @@ function clientOf({ api }: RunningApiServer): Client {
   return new Client({ transport, ...SURROUNDINGS });
 }
 
-/** Pods a second, over HTTPS. */
-async function podsOfProgram(replicas: number): Promise<number> {
+interface ProgramFigures {
+  /** Pods a second, over HTTPS. */
+  readonly created: number;
+  readonly collected: number;
+  readonly memoryMb: number;
+}
+
+async function podsOfProgram(replicas: number): Promise<ProgramFigures> {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
   try {
     await launcherMs(); // builds if need be
@@ -159,7 +176,9 @@ async function podsOfProgram(replicas: number): Promise<number> {
       const { items, metadata } = JSON.parse((await asker.ask(page)).toString());
       return items.length + (metadata.remainingItemCount ?? 0);
     };
-    return await rateOfDeployment(client, "first", replicas, pods);
+    const created = await rateOfDeployment(client, "first", replicas, pods);
+    const collected = await rateOfCollection(client, "first", pods);
+    return { created, collected, memoryMb: residentMb(server.pid) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -206,6 +225,20 @@ async function rateOfDeployment(
   if (!created.ok) throw new Error(created.status.message);
   await waitUntil(async () => (await pods()) >= replicas, LOOK_EVERY_MS);
   return (replicas / (performance.now() - startMs)) * 1000;
+}
+
+/** Pods a second, from asking for the deletion of the Deployment until none of them is there. */
+async function rateOfCollection(
+  client: Client,
+  app: string,
+  pods: () => Promise<number>,
+): Promise<number> {
+  const count = await pods();
+  const startMs = performance.now();
+  const deleted = await client.delete(deploymentKind, { namespace: "default", name: app });
+  if (!deleted.ok) throw new Error(deleted.status.message);
+  await waitUntil(async () => (await pods()) === 0, LOOK_EVERY_MS);
+  return (count / (performance.now() - startMs)) * 1000;
 }
 
 async function untilAccount(client: Client): Promise<void> {

@@ -12,6 +12,7 @@ import { NODE, type NodeCluster, startNodeCluster } from "../test/e2e/node/clust
 import { until } from "../test/e2e/node/eventually.ts";
 import { BUSYBOX } from "../test/e2e/node/runtime.ts";
 import { type PodTimes, type PodTimesSettings, podTimes } from "./kubelet/pod-times.ts";
+import { startUpstreamKubelet } from "./kubelet/upstream-kubelet.ts";
 import { cpuMs, residentMb } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
@@ -22,6 +23,8 @@ const MEMORY_MB = 80;
 const IDLE_CPU = 0.5;
 const PODS = 20;
 const INSIDE = "--inside";
+/** Names upstream's kubelet, to measure it in the same run. */
+const UPSTREAM = "K8TS_KUBELET";
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   await using cluster = await startNodeCluster();
@@ -49,7 +52,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     timeoutMs: 120_000,
     everyMs: 500,
   });
-  await systemClock.sleep(quick ? 5_000 : 20_000);
+  await systemClock.sleep(quick ? 2_000 : 20_000);
   const pid = await kubeletPid(cluster);
   yield {
     name: `memory with ${PODS} pods`,
@@ -59,7 +62,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     limitName: "wanted",
     target: 1,
   };
-  const windowMs = quick ? 10_000 : 30_000;
+  const windowMs = quick ? 5_000 : 30_000;
   const before = cpuMs(pid);
   await systemClock.sleep(windowMs);
   const share = ((cpuMs(pid) - before) / windowMs) * 100;
@@ -70,6 +73,30 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     limit: IDLE_CPU,
     limitName: "wanted",
     target: 1,
+  };
+  const upstream = process.env[UPSTREAM];
+  if (upstream !== undefined) yield* besideUpstream(cluster, times, upstream, quick, progress);
+}
+
+async function* besideUpstream(
+  cluster: NodeCluster,
+  ours: PodTimes,
+  program: string,
+  quick: boolean,
+  progress: BenchOptions["progress"],
+): AsyncIterable<Row> {
+  progress("upstream's kubelet");
+  await cluster.kubectl("delete", "pods", "--all", "--wait=true", "--grace-period=1");
+  await startUpstreamKubelet(cluster, program);
+  const theirs = await inside(cluster, quick);
+  const limitName = "upstream's kubelet";
+  yield {
+    ...{ name: "Ready, beside upstream's", value: ours.readyMs, unit: "ms", target: 0.6 },
+    ...{ limit: theirs.readyMs, limitName },
+  };
+  yield {
+    ...{ name: "30 pods, beside upstream's", value: ours.burstPerSecond, unit: "pods/s" },
+    ...{ limit: theirs.burstPerSecond, limitName, target: 2 },
   };
 }
 

@@ -16,11 +16,13 @@ import type { BenchOptions, Row } from "./row.ts";
 export const name = "restart";
 
 const PODS = 30_000;
+const QUICK_PODS = 20_000;
 const CONNECTIONS = 32;
 const UP = ["up", "--foreground", "--no-node"];
 const LATER_MS = 1_000;
 const DELAY_MS = 100;
 const PROBING_MS = 10_000;
+const QUICK_PROBING_MS = 2_000;
 const NEW_MS = 2_000;
 const WARMING_MS = 15_000;
 const PATCHED = 500;
@@ -40,19 +42,21 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
   try {
     await launcherMs(); // builds if need be
     const grown = join(folder, "grown");
-    progress(`making ${PODS} pods`);
-    await fill(grown);
+    const count = quick ? QUICK_PODS : PODS;
+    const probingMs = quick ? QUICK_PROBING_MS : PROBING_MS;
+    progress(`making ${count} pods`);
+    await fill(grown, count);
     const [fresh, again]: [Start[], Start[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
       signal.throwIfAborted();
       progress(`start, round ${round + 1}`);
-      fresh.push(await start(join(folder, `fresh-${round}`)));
-      again.push(await start(grown));
+      fresh.push(await start(join(folder, `fresh-${round}`), probingMs));
+      again.push(await start(grown, probingMs));
     }
     const of = (starts: readonly Start[], what: keyof Start): number =>
       median(starts.map((start) => start[what]));
     yield { name: "a fresh cluster is ready", value: of(fresh, "readyMs"), unit: "ms" };
-    const pods = `with ${PODS.toLocaleString("en")} pods`;
+    const pods = `with ${count.toLocaleString("en")} pods`;
     yield { name: `… ${pods}, after kill -9`, value: of(again, "readyMs"), unit: "ms" };
     const laterMs = of(again, "readyMs") - of(fresh, "readyMs");
     yield atMost("… later than the fresh one", laterMs, LATER_MS);
@@ -66,6 +70,7 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     yield atMost(`"ready" to the first answer, ${pods}`, of(again, "lateMs"), DELAY_MS);
     yield atMost("slowest answer while caches fill", of(again, "longestProbeMs"), DELAY_MS);
     yield { name: "… in a fresh one", value: of(fresh, "longestProbeMs"), unit: "ms" };
+    if (quick) return;
     progress("the first seconds of a new API server");
     yield* firstSeconds(join(folder, "new"));
   } finally {
@@ -73,10 +78,10 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
   }
 }
 
-async function fill(data: string): Promise<void> {
+async function fill(data: string, count: number): Promise<void> {
   await using server = await startProgram(["apiserver"], data);
   const askers = await connect(server, CONNECTIONS);
-  await makePods(askers, PODS, (index) => `pod-${index}`);
+  await makePods(askers, count, (index) => `pod-${index}`);
   for (const asker of askers) asker[Symbol.dispose]();
 }
 
@@ -130,11 +135,11 @@ async function* firstSeconds(data: string): AsyncIterable<Row> {
 }
 
 /** The process is killed when it was measured. */
-async function start(data: string): Promise<Start> {
+async function start(data: string, probingMs: number): Promise<Start> {
   await using server: ServerProcess = await startProgram(UP, data);
   const usedMs = cpuMs(server.pid);
   using asker = await openHttp1(server.port, server.identity);
-  const { longestMs } = await probeFor(asker, PROBING_MS);
+  const { longestMs } = await probeFor(asker, probingMs);
   return {
     readyMs: server.readyMs,
     lateMs: Math.max(0, server.readyMs - (await server.printedMs)),

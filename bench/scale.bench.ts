@@ -11,7 +11,13 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import { cpuMs, launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
+import {
+  cpuMs,
+  launcherMs,
+  residentFilesMb,
+  residentMb,
+  startProgram,
+} from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import {
   createDeployments,
@@ -68,6 +74,10 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
       yield { name: `${row}: processor time of a pod`, value: podCpuMs, unit: "ms" };
       yield wanted(`${row}: GET p99 meanwhile`, await gets, "ms", GET_MS);
       yield wanted(`${row}: memory`, residentMb(server.pid), "MB", MEMORY_MB);
+      yield {
+        ...{ name: `${row}: of that pages of files`, value: residentFilesMb(server.pid) },
+        unit: "MB",
+      };
       before = pods;
     }
     yield { name: "nodes without heartbeats", value: await lostNodes(client), unit: "nodes" };

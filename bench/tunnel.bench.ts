@@ -28,7 +28,7 @@ const EXECS = 9;
 /** Buffers of 64 connections, and what a garbage collector has not collected yet. */
 const GROWTH_MB_MAX = 64;
 const BACK_WITHIN_MS = 1_000;
-const AGENT_STARTS_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 20;
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   buildProgram();
@@ -45,25 +45,32 @@ async function* copies(
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
   await using source = await startSource();
   const path = join(folder, "socket");
-  const [agentPort, health] = [await freePort(), await freePort()];
+  const [agentPort, health, admin] = [await freePort(), await freePort(), await freePort()];
   const server = program(
     ...["konnectivity-server", "--mode", mode, "--uds-name", path, "--server-port", "0"],
     ...["--agent-port", String(agentPort), "--agent-bind-address", "127.0.0.1"],
     ...["--health-port", String(health), "--health-bind-address", "127.0.0.1"],
+    ...["--admin-port", String(admin)],
   );
   const agents: ChildProcess[] = [];
   const startAgent = async (): Promise<ChildProcess> => {
+    const agentHealth = await freePort();
     const agent = program(
       ...["konnectivity-agent", "--proxy-server-host", "127.0.0.1", "--sync-interval", "100ms"],
       ...["--proxy-server-port", String(agentPort), "--health-server-host", "127.0.0.1"],
-      ...["--health-server-port", String(await freePort())],
+      ...["--health-server-port", String(agentHealth)],
+      ...["--admin-server-port", String(await freePort())],
     );
     agents.push(agent);
+    await untilReady(agentHealth);
     return agent;
   };
   try {
     const agent = await startAgent();
-    const dial = createEgressDialer({ protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path });
+    const dial = createEgressDialer(
+      { protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path },
+      systemClock,
+    );
     await untilDialled(dial, source.port);
     progress(`${mode}: direct`);
     const direct = await copyAll(async () => connect(source.port, "127.0.0.1"), bytes);
@@ -88,7 +95,6 @@ async function* copies(
       held.once("close", () => resolve());
     });
     await startAgent();
-    await systemClock.sleep(AGENT_STARTS_WITHIN_MS);
     const startMs = systemClock.elapsedMs();
     agent.kill("SIGKILL");
     await ended;
@@ -196,6 +202,16 @@ async function untilDialled(dial: EgressDialer, port: number): Promise<void> {
       await systemClock.sleep(5);
     }
   }
+}
+
+/** The agent has a stream to the server. */
+async function untilReady(port: number): Promise<void> {
+  const isReady = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady())) await systemClock.sleep(LOOK_EVERY_MS);
 }
 
 function program(...args: string[]): ChildProcess {

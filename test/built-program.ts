@@ -25,7 +25,12 @@ export interface RunningProgram extends AsyncDisposable {
 
 /** Runs the program until it ends or is disposed of. */
 export function startProgram(args: readonly string[], node = process.execPath): RunningProgram {
-  const child = spawn(node, [PROGRAM, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  return startCommand(node, [PROGRAM, ...args]);
+}
+
+/** The same for another program, such as one of upstream's. */
+export function startCommand(command: string, args: readonly string[]): RunningProgram {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "vitest";
 
 const root = new URL("../", import.meta.url);
@@ -13,4 +13,29 @@ test("docs/architecture.md: every source file that it names is there", () => {
       !existsSync(new URL(path, root)) && !existsSync(new URL(`src/apiserver/${path}`, root)),
   );
   assert.deepEqual(missing, []);
+});
+
+test("docs: every path below src or tools that a page names is there", () => {
+  const docs = readdirSync(new URL("docs/", root), { recursive: true, encoding: "utf8" });
+  const pages = [...docs.map((page) => `docs/${page}`), "README.md", "CONTRIBUTING.md"].filter(
+    (page) => page.endsWith(".md"),
+  );
+  const missing = pages.flatMap((page) => {
+    const text = readFileSync(new URL(page, root), "utf8");
+    const named = [...text.matchAll(/`((?:src|tools)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
+    return named
+      .filter((path) => path !== "src/api/generated" && !existsSync(new URL(path, root)))
+      .map((path) => `${page}: ${path}`);
+  });
+  assert.deepEqual(missing, []);
+});
+
+test("docs/architecture.md: every folder of src is in the table of folders", () => {
+  const text = readFileSync(new URL("docs/architecture.md", root), "utf8");
+  const folders = readdirSync(new URL("src/", root)).map((folder) => `src/${folder}`);
+  assert.ok(folders.length > 15);
+  assert.deepEqual(
+    folders.filter((folder) => !text.includes(`| \`${folder}\``)),
+    [],
+  );
 });

@@ -1,7 +1,8 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
- * server side in one file, which the entry loads only when a command needs it; `http-thread.js` is what the
- * thread runs that speaks HTTP; `ssh.js` is the library of SSH tunnels; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * server side in one file, which the entry loads only when a command needs it; `node.js` is the kubelet
+ * alone, `network.js` the service proxy and the DNS server; `http-thread.js` is what the
+ * thread runs that speaks HTTP; `ssh.js` is the library of SSH tunnels, `grpc.js` the gRPC library; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
  * concurrent builds, never find one missing or half written.
@@ -35,18 +36,37 @@ const dist = `${root}dist/`;
 const making = mkdtempSync(`${root}.dist-`); // as deep, so that the source map is right in both
 process.on("exit", () => rmSync(making, { recursive: true, force: true }));
 
+/** Those that the launcher gives to Node: compiled code is remembered for the same flags only. */
+const NODE_FLAGS = ["--max-semi-space-size=64"];
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
-const serverSideIsAnotherFile: Plugin = {
-  name: "server-side-is-another-file",
-  resolveId: (id) => (id === "#cmd/commands.ts" ? { id: "./server.js", external: true } : null),
+/** What the entry loads when a command needs it. */
+const LOADED_LATER: Readonly<Record<string, string>> = {
+  "#cmd/commands.ts": "./server.js",
+  "#cmd/node-commands.ts": "./node.js",
+  "#cmd/network-commands.ts": "./network.js",
+};
+
+const commandsAreOtherFiles: Plugin = {
+  name: "commands-are-other-files",
+  resolveId: (id) => {
+    const file = LOADED_LATER[id];
+    return file === undefined ? null : { id: file, external: true };
+  },
 };
 
 /** The SSH library is loaded only by API servers with SSH tunnels. */
 const sshIsAnotherFile: Plugin = {
   name: "ssh-is-another-file",
   resolveId: (id) => (id === "./ssh-client.ts" ? { id: "./ssh.js", external: true } : null),
+};
+
+/** The gRPC library is loaded only by tunnels and by kubelets: it would cost every program 4 MB. */
+const grpcIsAnotherFile: Plugin = {
+  name: "grpc-is-another-file",
+  resolveId: (id) =>
+    id === "#lib/grpc/grpc-library.ts" ? { id: "./grpc.js", external: true } : null,
 };
 
 /** Native parts of the SSH library are optional: it does without them, wherever it was installed. */
@@ -139,7 +159,10 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 
 writeGeneratedTypes();
 writeDescriptions();
-await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile]);
+await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile, grpcIsAnotherFile]);
+await bundle("src/cmd/node-commands.ts", "node.js", [grpcIsAnotherFile]);
+await bundle("src/cmd/network-commands.ts", "network.js", [grpcIsAnotherFile]);
+await bundle("src/lib/grpc/grpc-library.ts", "grpc.js", []);
 await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", [nativeCodeIsLeftOut]);
 await bundle("src/apiserver/http-thread/worker.ts", "http-thread.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
@@ -147,7 +170,7 @@ await bundle("src/entries/cloud.ts", "cloud.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/entries/scheduler.ts", "scheduler.js", []);
 await bundle("src/entries/testing.ts", "testing.js", []);
-await bundle("src/cli/main.ts", ENTRY, [serverSideIsAnotherFile]);
+await bundle("src/cli/main.ts", ENTRY, [commandsAreOtherFiles]);
 await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
@@ -193,7 +216,7 @@ async function rememberCompiledCode(): Promise<void> {
 async function startForAMoment(command: readonly string[], dataFlag: string): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
   const args = [...command, dataFlag, data, "--bind-address", "127.0.0.1"];
-  const child = spawn(process.execPath, [`${root}dist/k8ts.js`, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, `${root}dist/k8ts.js`, ...args], {
     stdio: "ignore",
     timeout: READY_WITHIN_MS,
   });

@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/lib/cni/bridge": "containernetworking-plugins",
+  "/lib/systemd/systemd-logind": "systemd",
   "/usr/sbin/sshd": "openssh-server",
   // nginx as a data plane; whatever has this file has the others.
   "/usr/share/lua/5.1/resty/core.lua": "nginx-light libnginx-mod-http-lua lua-resty-core lua-cjson",
@@ -15,8 +16,10 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   conntrack: "conntrack",
   containerd: "containerd",
   curl: "curl",
+  "dbus-daemon": "dbus",
   dig: "bind9-dnsutils",
   etcd: "etcd-server",
+  faketime: "faketime",
   iptables: "iptables",
   kubectl: "kubernetes-client",
   nft: "nftables",

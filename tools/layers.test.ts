@@ -46,6 +46,18 @@ const cases: { name: string; path: string; source: string; want: RegExp | undefi
     want: /lib may not import api/,
   },
   {
+    name: "rooms of the API server: the write path knows no verb",
+    path: "apiserver/write/a.ts",
+    source: 'import { x } from "../verbs/patch.ts";',
+    want: /the room apiserver\/write may not import apiserver\/verbs/,
+  },
+  {
+    name: "rooms of the API server: a verb uses the write path",
+    path: "apiserver/verbs/a.ts",
+    source: 'import { x } from "#apiserver/write/write-object.ts";',
+    want: undefined,
+  },
+  {
     name: "pure folders have no IO",
     path: "api/a.ts",
     source: 'import "node:fs";',

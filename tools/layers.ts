@@ -4,6 +4,9 @@
  * Every component talks only to the API server, and only the API server talks to the store: that
  * is a property of this table. Tests may import anything.
  *
+ * Inside the API server rooms have rules too: what is nearer to the store knows nothing of the verbs and
+ * the sockets.
+ *
  * It also refuses `key in object` with a computed key: data from outside may have keys such as
  * `constructor` or `toString`, which every object inherits. `Object.hasOwn` looks at own keys only.
  */
@@ -51,6 +54,28 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   cli: { imports: ["lib", "api", "client", "cmd"] },
   testing: { imports: "any" },
   entries: { imports: "any" },
+};
+
+/** What stands at the socket, and what answers a path or a verb: the rooms below know nothing of them. */
+const ENTRANCES = ["http-thread", "paths", "verbs", "special", "discovery"];
+
+/**
+ * The rooms of the API server between the socket and the store, and which others a room may not import.
+ * `http` reads requests, `request` finds out who wants what, `verbs` and `special` answer, `write` is the
+ * one write path, `watch` the cache that reads are answered from, `storage` the way to the store.
+ */
+export const APISERVER_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  verbs: ["http", "http-thread", "paths", "special", "discovery", "admission", "authn", "authz"],
+  write: [...ENTRANCES, "http", "watch"],
+  admission: [...ENTRANCES, "http", "watch", "response"],
+  authn: [...ENTRANCES, "http", "watch", "write", "response", "admission"],
+  authz: [...ENTRANCES, "http", "watch", "write", "response"],
+  response: [...ENTRANCES, "write", "admission", "authn", "authz"],
+  watch: [...ENTRANCES, "request", "admission", "authn", "authz"],
+  storage: [...ENTRANCES, "http", "response", "admission", "authn", "authz"],
+  registry: [...ENTRANCES, "http", "request", "write", "watch", "response", "admission"],
+  encryption: [...ENTRANCES, "http", "request", "write", "watch", "response", "admission"],
+  config: [...ENTRANCES, "http", "request", "write", "watch", "response", "storage", "admission"],
 };
 
 /** A layer is a folder below src, or one up to this many levels deep. */
@@ -115,10 +140,19 @@ function checkImport(
   if (layer.imports === "all but testing") {
     return targetLayer === "testing" ? `${layerName} may not import testing` : undefined;
   }
-  if (targetLayer === layerName || layer.imports.includes(targetLayer)) return undefined;
+  if (targetLayer === layerName) return checkRoom(path, target);
+  if (layer.imports.includes(targetLayer)) return undefined;
   const top = targetLayer.split("/")[0]!;
   if (layer.imports.includes(top) || top === layerName) return undefined;
   return `${layerName} may not import ${targetLayer} (${specifier})`;
+}
+
+function checkRoom(path: string, target: string): string | undefined {
+  const [layer, room = ""] = path.split("/");
+  const [, targetRoom = ""] = target.split("/");
+  if (layer !== "apiserver" || !Object.hasOwn(APISERVER_ROOMS, room)) return undefined;
+  if (!APISERVER_ROOMS[room]!.includes(targetRoom)) return undefined;
+  return `the room apiserver/${room} may not import apiserver/${targetRoom}`;
 }
 
 /** Path below src of a project import; undefined for packages. */

@@ -182,6 +182,21 @@ export const ATTACKS: readonly Attack[] = [
     path: CONFIG_MAPS,
     body: `{"metadata":{"name":"x"},"data":{${numbered(60_000, (n) => `"a${n}":""`)}}}`,
   })),
+  oneRequest("ValidatingAdmissionPolicy of 9,900 expressions", "an editor", () => ({
+    path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    body: policyWith(numbered(9_900, (n) => `{"expression":"object.metadata.name.size()>${n}"}`)),
+  })),
+  oneRequest("CustomResourceDefinition of 5,000 rules", "an editor", () => ({
+    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    body: definitionWith(
+      `"properties":{"a":{"type":"integer"}},` +
+        `"x-kubernetes-validations":[${numbered(5_000, (n) => `{"rule":"self.a>${n}"}`)}]`,
+    ),
+  })),
+  oneRequest("CustomResourceDefinition of 30,000 properties", "an editor", () => ({
+    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    body: definitionWith(`"properties":{${numbered(30_000, (n) => `"a${n}":{"type":"integer"}`)}}`),
+  })),
   oneRequest("64,000 unknown fields to selfsubjectaccessreviews", "a user", () => ({
     path: REVIEWS,
     body: `{${numbered(64_000, (n) => `"k${n}":1`)}}`,
@@ -326,6 +341,24 @@ function numbered(count: number, item: (n: number) => string): string {
 
 function podWith(spec: string): string {
   return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"attack"},"spec":{${spec}}}`;
+}
+
+function policyWith(validations: string): string {
+  const rule =
+    '{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["CREATE"]}';
+  return (
+    `{"metadata":{"name":"attack.example.com"},"spec":{"matchConstraints":` +
+    `{"resourceRules":[${rule}]},"validations":[${validations}]}}`
+  );
+}
+
+function definitionWith(spec: string): string {
+  const schema = `{"type":"object","properties":{"spec":{"type":"object",${spec}}}}`;
+  return (
+    `{"metadata":{"name":"attacks.example.com"},"spec":{"group":"example.com","scope":"Namespaced",` +
+    `"names":{"plural":"attacks","kind":"Attack"},"versions":[{"name":"v1","served":true,` +
+    `"storage":true,"schema":{"openAPIV3Schema":${schema}}}]}}`
+  );
 }
 
 function managedPod(entries: number): string {

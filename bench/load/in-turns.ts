@@ -21,6 +21,7 @@ export const GOALS = {
   "create 1": { upstreamPerSecond: 200, factor: 2, ratio: 0.2 },
   "create 64": { upstreamPerSecond: 970, factor: 4, ratio: 0.03 },
   patch: { upstreamPerSecond: 640, factor: 4, ratio: 0.03 },
+  apply: { upstreamPerSecond: 840, factor: 4, ratio: 0.03 },
   fanOut: { upstreamPerSecond: 27_000, factor: 3, ratio: 0.3 },
 } as const;
 

@@ -9,7 +9,7 @@ import { type Identity, identityOf } from "./tls-identity.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const LAUNCHER = join(ROOT, "k8ts");
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 120_000;
 
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number;
@@ -73,6 +73,12 @@ export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
+/** The part of it that belongs to files: the program, and what of the store the kernel has in memory anyway. */
+export function residentFilesMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/RssFile:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+}
+
 /** Processor time that a process has used so far. */
 export function cpuMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -80,7 +86,7 @@ export function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10; // user and system, in ticks of 10 ms
 }
 
-function running(
+export function running(
   child: ChildProcess,
   port: number,
 ): Pick<ServerProcess, "port" | "pid" | "endMs" | typeof Symbol.asyncDispose> {
@@ -101,7 +107,7 @@ function running(
   };
 }
 
-async function untilReady(
+export async function untilReady(
   child: ChildProcess,
   port: number,
   kubeconfig: string,

@@ -3,11 +3,9 @@
  * whole process (API server, store, scheduler, the creating client and garbage collection), so it
  * says something on a machine that has other work, too.
  */
-import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
-import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
-import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { type SchedulingBench, startSchedulingBench } from "./scheduling-cluster.ts";
+import { seedDevices } from "./seed-devices.ts";
 import { nodeOf, podOf, type Workload } from "./workloads.ts";
 
 const CHURN_MS = 200;
@@ -22,7 +20,10 @@ export interface Measured {
 export async function measureWorkload(workload: Workload): Promise<Measured> {
   await using bench = await startSchedulingBench();
   await bench.nodes(range(workload.nodes, (index) => nodeOf(workload, index)));
-  if (workload.devicesPerNode !== undefined) await seedDevices(bench, workload);
+  if (workload.devicesPerNode !== undefined) {
+    await seedDevices(bench, workload.nodes, workload.devicesPerNode);
+    bench.startClaimController();
+  }
   await bench.startScheduler();
   const before = range(workload.before, (index) =>
     podOf(workload, `before-${index}`, workload.podBefore?.(index)),
@@ -31,12 +32,9 @@ export async function measureWorkload(workload: Workload): Promise<Measured> {
   await bench.untilBound(before.map((pod) => pod.metadata?.name ?? ""));
   const life = new AbortController();
   const churning = churn(bench, workload, life.signal);
-  const pods = range(workload.measured, (index) => {
-    const spec = workload.pod?.(index);
-    const claims = workload.devicesPerNode === undefined ? {} : usesClaim(index);
-    const draft = podOf(workload, `pod-${index}`, spec);
-    return { ...draft, spec: { ...draft.spec, ...claims } };
-  });
+  const pods = range(workload.measured, (index) =>
+    podOf(workload, `pod-${index}`, workload.pod?.(index)),
+  );
   const startMs = performance.now();
   const cpuBefore = process.cpuUsage();
   await bench.createPods(pods);
@@ -62,40 +60,6 @@ async function churn(
     await bench.createPods([podOf(workload, `churn-${index}`, workload.churn())]);
     await systemClock.sleep(CHURN_MS, signal).catch(() => undefined);
   }
-}
-
-async function seedDevices(
-  bench: SchedulingBench,
-  { nodes, measured, devicesPerNode = 0 }: Workload,
-): Promise<void> {
-  const driver = "gpu.example.com";
-  const expression = `device.driver == "${driver}"`;
-  await bench.seed(deviceClassKind, [
-    { metadata: { name: "gpu" }, spec: { selectors: [{ cel: { expression } }] } },
-  ]);
-  await bench.seed(
-    resourceSliceKind,
-    range(nodes, (index) => ({
-      metadata: { name: `slice-${index}` },
-      spec: {
-        driver,
-        nodeName: `node-${index}`,
-        pool: { name: `node-${index}`, generation: 1, resourceSliceCount: 1 },
-        devices: range(devicesPerNode, (device) => ({ name: `gpu-${device}` })),
-      },
-    })),
-  );
-  await bench.seed(
-    resourceClaimKind,
-    range(measured, (index) => ({
-      metadata: { name: `claim-${index}`, namespace: "default" },
-      spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] } },
-    })),
-  );
-}
-
-function usesClaim(index: number) {
-  return { resourceClaims: [{ name: "gpu", resourceClaimName: `claim-${index}` }] };
 }
 
 function range<T>(count: number, make: (index: number) => T): T[] {

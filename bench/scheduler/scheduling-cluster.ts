@@ -7,11 +7,14 @@ import type { KindOf, KubeObject } from "#api/kind.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { User } from "#apiserver/request/request.ts";
+import type { Objects } from "#apiserver/storage/objects.ts";
 import { Client } from "#client/client.ts";
 import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
+import { runControllers } from "#cmd/controller-manager/run-controllers.ts";
 import { inProcessTransport } from "#cmd/in-process/in-process-transport.ts";
-import { runScheduler } from "#cmd/scheduler/run-scheduler.ts";
+import { type RunSchedulerOptions, runScheduler } from "#cmd/scheduler/run-scheduler.ts";
+import { resourceClaims } from "#controllers/resource-claim/resource-claim.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -28,7 +31,7 @@ export class SchedulingBench implements AsyncDisposable {
   readonly #folder: string;
   readonly #life: AbortController;
   #bound = new Set<string>();
-  #running: Promise<void> | undefined;
+  readonly #running: Promise<void>[] = [];
 
   constructor(server: RunningApiServer, folder: string, life: AbortController) {
     this.#server = server;
@@ -62,17 +65,34 @@ export class SchedulingBench implements AsyncDisposable {
     return this.#bound.size;
   }
 
-  async startScheduler(): Promise<void> {
+  /** The server's own access to its objects. */
+  get objects(): Objects {
+    return this.#server.api.objects;
+  }
+
+  async startScheduler(options: Pick<RunSchedulerOptions, "onDecision"> = {}): Promise<void> {
     const user: User = { name: "system:kube-scheduler", groups: ["system:authenticated"] };
     const transport = inProcessTransport(this.#server.api.handle, user, "kube-scheduler");
     const surroundings = { clock: systemClock, random: systemRandom };
     const client = new Client({ transport, ...surroundings, fieldManager: "kube-scheduler" });
     const { ready, done } = runScheduler(
-      { client, ...surroundings, logger: silentLogger, metrics: new Metrics(), hostname: "bench" },
+      {
+        ...{ client, ...surroundings, ...options, logger: silentLogger },
+        ...{ metrics: new Metrics(), hostname: "bench" },
+      },
       this.#life.signal,
     );
-    this.#running = done;
+    this.#running.push(done);
     await ready;
+  }
+
+  /** Makes ResourceClaims from the templates that pods name. */
+  startClaimController(): void {
+    const options = {
+      ...{ controllers: [resourceClaims], collectGarbage: false, client: this.client },
+      ...{ clock: systemClock, random: systemRandom, logger: silentLogger, metrics: new Metrics() },
+    };
+    this.#running.push(runControllers(options, this.#life.signal));
   }
 
   /** Writes straight to the store's objects, as if they had been there before. */
@@ -83,6 +103,21 @@ export class SchedulingBench implements AsyncDisposable {
       const result = await this.#server.api.objects.create(kind, object as T);
       if (!result.ok) throw new Error(result.status.message);
     });
+  }
+
+  /** Removes an object at once, if it is there. */
+  async remove<T extends KubeObject>(
+    kind: KindOf<T>,
+    namespace: string,
+    name: string,
+  ): Promise<void> {
+    await this.objects.delete(kind, namespace, name);
+  }
+
+  /** False if the server refuses the pod. */
+  async tryCreatePod(draft: Draft<Pod>): Promise<boolean> {
+    const result = await this.client.create(podKind, completed(podKind, draft) as Pod);
+    return result.ok;
   }
 
   async createPods(drafts: readonly Draft<Pod>[]): Promise<void> {
@@ -109,7 +144,7 @@ export class SchedulingBench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort();
-    await this.#running?.catch(() => undefined);
+    await Promise.allSettled(this.#running);
     await this.#server.close(0);
     rmSync(this.#folder, { recursive: true, force: true });
   }

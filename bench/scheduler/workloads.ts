@@ -14,7 +14,7 @@ export interface Workload {
   podBefore?(index: number): Draft<Pod["spec"]>;
   pod?(index: number): Draft<Pod["spec"]>;
   readonly labels?: Readonly<Record<string, string>>;
-  /** A ResourceClaim for each pod, and devices on the nodes. */
+  /** Devices on each node, and a ResourceClaimTemplate that every pod names. */
   readonly devicesPerNode?: number;
   /** The spec of pods that are created beside the measured ones, one every 200 ms. */
   churn?(): Draft<Pod["spec"]>;
@@ -35,6 +35,12 @@ const ZONE = "topology.kubernetes.io/zone";
 
 const LOW_PRIORITY = { ...requests("900m"), terminationGracePeriodSeconds: 0 };
 const HIGH_PRIORITY = { ...requests("3000m"), priority: 10 };
+
+export const CLAIM_TEMPLATE = "test-claim-template";
+const CLAIMING = {
+  containers: [{ name: "pause", image: "pause", resources: { claims: [{ name: "resource" }] } }],
+  resourceClaims: [{ name: "resource", resourceClaimTemplateName: CLAIM_TEMPLATE }],
+};
 
 export const WORKLOADS: readonly Workload[] = [
   { name: "SchedulingBasic", nodes: 5_000, before: 1_000, measured: 5_000, wanted: 1_000 },
@@ -89,9 +95,11 @@ export const WORKLOADS: readonly Workload[] = [
     churn: () => ({ ...requests("9"), priority: 10 }),
   },
   {
-    // The claims are there before the pods: no controller makes them from a template.
-    name: "SchedulingWithResourceClaims",
-    ...{ nodes: 500, before: 0, measured: 2_500, wanted: 250, devicesPerNode: 10 },
+    // The resourceclaim controller makes a claim for each pod. In the end all devices are in use.
+    name: "SchedulingWithResourceClaimTemplate",
+    ...{ nodes: 500, before: 2_500, measured: 2_500, wanted: 250, devicesPerNode: 10 },
+    podBefore: () => CLAIMING,
+    pod: () => CLAIMING,
   },
 ];
 

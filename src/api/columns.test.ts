@@ -27,7 +27,7 @@ const durations: readonly [ms: number, text: string][] = [
   [8 * 365 * DAY + 4 * DAY, "8y"],
 ];
 
-describe("cells", () => {
+describe("Table columns: cells", () => {
   for (const [ms, text] of durations) {
     test(`${ms} ms is ${text}`, () => assert.equal(humanDuration(ms), text));
   }

@@ -11,13 +11,14 @@ import {
   invalid,
   required,
 } from "./validation/field-error.ts";
+import type { FieldErrors } from "./validation/field-errors.ts";
 import type { Path } from "./validation/path.ts";
 
 export interface ExpressionCompiler {
   /** An expression of an admission policy or webhook. */
   admission(expression: string, use: AdmissionUse): ExpressionFault | undefined;
   /** All rules of a custom resource's schema, which is structural and without other faults. */
-  schema(schema: JSONSchemaProps, stored: StoredSchemaRules, path: Path): readonly FieldError[];
+  schema(schema: JSONSchemaProps, stored: StoredSchemaRules, path: Path): FieldErrors;
   /** Runs the rules of such a schema; undefined if it has none. */
   schemaRules?(schema: JSONSchemaProps): SchemaRuleValidator | undefined;
   /** A selector of devices. */

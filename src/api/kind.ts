@@ -24,6 +24,7 @@ import type { Measure } from "#api/quota/measure.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
+import type { FieldErrors } from "#api/validation/field-errors.ts";
 import type { Result } from "./meta/status.ts";
 
 /** Any object with metadata; what is stored and watched. */
@@ -122,9 +123,9 @@ export interface KindSpec<T extends KubeObject> {
   unreadable?(object: T): string | undefined;
   defaults?(draft: Draft<T>): void;
   prepareCreate?(draft: Draft<T>, context: RuleContext): void;
-  validate?(object: T, context: RuleContext): readonly FieldError[];
+  validate?(object: T, context: RuleContext): FieldErrors;
   prepareUpdate?(draft: Draft<T>, old: T, context: RuleContext): void;
-  validateUpdate?(object: T, old: T, context: RuleContext): readonly FieldError[];
+  validateUpdate?(object: T, old: T, context: RuleContext): FieldErrors;
   /** Warning headers; `old` only on updates. */
   warnings?(object: T, old: T | undefined, context?: RuleContext): readonly string[];
   /** Brings a valid object into its canonical form after validation (rarely needed). */

@@ -270,6 +270,7 @@ function createObjectStore(options: ApiServerOptions, resources: KindRegistry): 
     logger,
     eventTtlSeconds,
     metrics: new StoreMetrics(metrics),
+    tracer: options.tracer,
   });
   addCacheMetrics(metrics, store.cache);
   return store;

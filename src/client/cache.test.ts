@@ -15,7 +15,7 @@ function names(objects: Iterable<KubeObject>): string[] {
   return [...objects].map(({ metadata }) => metadata.name ?? "");
 }
 
-test("indexes follow every change", () => {
+test("informer cache: indexes follow every change", () => {
   const cache = new Cache<KubeObject>();
   cache.put(object("late", "1", { labels: { app: "x" } }));
   cache.addIndex("app", ({ metadata }) => [metadata.labels?.app ?? "none"]);
@@ -37,14 +37,14 @@ test("indexes follow every change", () => {
   assert.throws(() => cache.byIndex("nope", "x"), /no index "nope"/);
 });
 
-test("an older state never replaces a newer one", () => {
+test("informer cache: an older state never replaces a newer one", () => {
   const cache = new Cache<KubeObject>();
   cache.put(object("a", "10"));
   cache.put(object("a", "9"));
   assert.equal(cache.get("ns", "a")?.metadata.resourceVersion, "10");
 });
 
-test("listeners get each change after the cache shows it", () => {
+test("informer cache: listeners get each change after the cache shows it", () => {
   const cache = new Cache<KubeObject>();
   const changes: string[] = [];
   cache.on(({ next, old }: Change<KubeObject>) => {
@@ -58,7 +58,7 @@ test("listeners get each change after the cache shows it", () => {
   assert.deepEqual(changes, ["->1 1", "1>2 1", "3>- 0"]);
 });
 
-test("retain removes what a listing no longer has", () => {
+test("informer cache: retain removes what a listing no longer has", () => {
   const cache = new Cache<KubeObject>();
   for (const name of ["a", "b", "c"]) cache.put(object(name, "1"));
   cache.retain(new Set(["ns/b"]));

@@ -2,7 +2,7 @@
  * What an informer knows: the current objects of one kind, with indexes.
  *
  * Promises:
- * 1. Objects are those the server sent, never changed, never copied.
+ * 1. Objects are those the server sent, never changed, never copied unless the informer transforms them.
  * 2. Every index is kept with each change; asking one costs no scan.
  * 3. Listeners get each change once, after the cache shows it, in the server's order.
  * 4. `waitFor` resolves as soon as the cache is at least as new as a write, by a watch event or a list.
@@ -100,7 +100,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     const old = this.#objects.get(key);
     if (old !== undefined && !isNewer(object, old)) return;
     this.#objects.set(key, object);
-    this.#reindex(old, object);
+    this.#reindex(key, old, object);
     this.#settle(key);
     this.#events.emit("change", { next: object, old });
   }
@@ -111,7 +111,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     const old = this.#objects.get(key);
     if (old === undefined) return;
     this.#objects.delete(key);
-    this.#reindex(old, undefined);
+    this.#reindex(key, old, undefined);
     this.#settle(key);
     // The last state that the server sent may be newer than the one that was cached.
     this.#events.emit("change", { next: undefined, old: isNewer(object, old) ? object : old });
@@ -146,10 +146,11 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     return this.#arrivals.wait(keyOf(expected.namespace, expected.name), expected, signal);
   }
 
-  #reindex(old: T | undefined, next: T | undefined): void {
-    for (const index of this.#indexes.values()) index.replace(old, next);
-    if (old?.metadata.uid !== undefined) this.#byUid.delete(old.metadata.uid);
-    if (next?.metadata.uid !== undefined) this.#byUid.set(next.metadata.uid, next);
+  #reindex(key: string, old: T | undefined, next: T | undefined): void {
+    for (const index of this.#indexes.values()) index.replace(key, old, next);
+    const [before, uid] = [old?.metadata.uid, next?.metadata.uid];
+    if (before !== undefined && before !== uid) this.#byUid.delete(before);
+    if (next !== undefined && uid !== undefined) this.#byUid.set(uid, next);
   }
 
   #settle(key: string): void {
@@ -165,6 +166,10 @@ function isNewer(next: KubeObject, old: KubeObject): boolean {
   return Number(next.metadata.resourceVersion) >= Number(old.metadata.resourceVersion);
 }
 
+/**
+ * Objects by the values that a function gives for them. An object whose values stay the same keeps its
+ * place: in large maps, taking it out and in again would rebuild them over and over.
+ */
 class Index<T extends KubeObject> {
   readonly values: IndexFunction<T>;
   readonly #members = new Map<string, Map<string, T>>();
@@ -178,28 +183,31 @@ class Index<T extends KubeObject> {
   }
 
   add(object: T): void {
-    const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
-    for (const value of this.values(object)) {
-      let members = this.#members.get(value);
-      if (members === undefined) {
-        members = new Map();
-        this.#members.set(value, members);
-      }
-      members.set(key, object);
-    }
+    this.replace(keyOf(object.metadata.namespace, object.metadata.name ?? ""), undefined, object);
   }
 
-  replace(old: T | undefined, next: T | undefined): void {
-    if (old !== undefined) this.#remove(old);
-    if (next !== undefined) this.add(next);
+  replace(key: string, old: T | undefined, next: T | undefined): void {
+    const after = next === undefined ? NO_VALUES : this.values(next);
+    if (old !== undefined) {
+      for (const value of this.values(old)) if (!after.includes(value)) this.#remove(value, key);
+    }
+    if (next !== undefined) for (const value of after) this.#set(value, key, next);
   }
 
-  #remove(object: T): void {
-    const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
-    for (const value of this.values(object)) {
-      const members = this.#members.get(value);
-      members?.delete(key);
-      if (members?.size === 0) this.#members.delete(value);
+  #set(value: string, key: string, object: T): void {
+    let members = this.#members.get(value);
+    if (members === undefined) {
+      members = new Map();
+      this.#members.set(value, members);
     }
+    members.set(key, object);
+  }
+
+  #remove(value: string, key: string): void {
+    const members = this.#members.get(value);
+    members?.delete(key);
+    if (members?.size === 0) this.#members.delete(value);
   }
 }
+
+const NO_VALUES: readonly string[] = [];

@@ -62,7 +62,7 @@ test("the same event again raises its count", async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-test("an object that has changed meanwhile is still the same object", async () => {
+test("event recorder: an object that has changed meanwhile is still the same object", async () => {
   const { cluster, about, record, end } = await setUp();
   record(about, "again");
   const metadata = { ...about.metadata, resourceVersion: "99" };
@@ -112,7 +112,7 @@ test("Events that differ only in their message are combined from the tenth on, u
   await cluster[Symbol.asyncDispose]();
 });
 
-test("a source that talks too much about one object is cut off, but counted", async () => {
+test("event recorder: a source that talks too much about one object is cut off, but counted", async () => {
   const { cluster, say, end } = await setUp();
   const counts = (): readonly unknown[] => cluster.list(eventKind).map(({ count }) => count);
   for (let i = 0; i < 40; i++) say("spam");
@@ -159,7 +159,7 @@ test("Events are retried while the server cannot be reached", async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-test("what the server refuses is given up, and logged", async () => {
+test("event recorder: what the server refuses is given up, and logged", async () => {
   const cluster = await startCluster();
   const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
   const lines: string[] = [];

@@ -37,6 +37,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly resyncMs?: number;
+  /**
+   * Reduces each object to what the user of the cache needs, to save memory. Name, namespace, uid,
+   * resourceVersion, deletionTimestamp and the controlling owner, if that is asked for, must stay.
+   */
+  readonly transform?: (object: T) => T;
   /** Shared with others that work in the same process; its own unless given. */
   readonly slice?: TimeSlice;
 }
@@ -168,7 +173,7 @@ export class Informer<T extends KubeObject> {
       if (!page.ok) throw new ServerRefused(page.status);
       for (const item of page.value.items) {
         seen.add(keyOf(item.metadata.namespace, item.metadata.name ?? ""));
-        this.cache.put(item.kind === undefined ? { ...itemType, ...item } : item);
+        this.#put(item.kind === undefined ? { ...itemType, ...item } : item);
       }
       token = page.value.metadata.continue ?? "";
       this.#revision = page.value.metadata.resourceVersion;
@@ -204,8 +209,13 @@ export class Informer<T extends KubeObject> {
   }
 
   #take(object: T, resumable: boolean): void {
-    this.cache.put(object);
+    this.#put(object);
     if (resumable) this.#revision = object.metadata.resourceVersion;
+  }
+
+  #put(object: T): void {
+    const { transform } = this.#options;
+    this.cache.put(transform === undefined ? object : transform(object));
   }
 
   #drop(object: T, resumable: boolean): void {

@@ -92,7 +92,7 @@ describe("kubeconfig", () => {
   });
 });
 
-describe("credentials from a program", () => {
+describe("kubeconfig: credentials from a program", () => {
   test("asked once, again when they expire, and again after a refusal", async () => {
     const clock = new VirtualClock("2030-01-01T00:00:00Z");
     const status = { token: "secret", expirationTimestamp: "2030-01-01T01:00:00Z" };

@@ -7,7 +7,7 @@ const expectationOf = (name: string) => ({
   ...{ namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "5" },
 });
 
-test("a change is compared with the waits for its own object only", async () => {
+test("OwnWrites: a change is compared with the waits for its own object only", async () => {
   const arrivals = new OwnWrites();
   const { signal } = new AbortController();
   const first = arrivals.wait("ns/a", expectationOf("a"), signal);
@@ -29,7 +29,7 @@ test("an AbortSignal has one listener for all waits, and none after the last", a
   assert.equal(getEventListeners(life.signal, "abort").length, 0);
 });
 
-test("waits are rejected when their signal aborts", async () => {
+test("OwnWrites: waits are rejected when their signal aborts", async () => {
   const arrivals = new OwnWrites();
   const life = new AbortController();
   const wait = arrivals.wait("a", expectationOf("a"), life.signal);

@@ -19,7 +19,7 @@ function world(limit: RateLimit | undefined) {
   return { clock, sent, transport: limitedTransport(counting, limit, clock) };
 }
 
-describe("a limited transport", () => {
+describe("client rate limit (QPS): a limited transport", () => {
   const rows = [
     { name: "no limit", limit: undefined, requests: 4, want: [0, 0, 0, 0] },
     {

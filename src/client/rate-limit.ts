@@ -2,7 +2,7 @@
  * Holds a client back: so many requests a second, so many at once after a pause.
  *
  * Promises:
- * 1. Who comes first goes first.
+ * 1. Requests are sent in the order in which they came.
  * 2. Who gives up (its signal aborts) has used nothing.
  * 3. Watches are not counted: they stay open and cost nothing while they are idle.
  */

@@ -4,7 +4,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
-test("requests by host, method and code, with their time and bytes", async () => {
+test("RequestMetrics: requests by host, method and code, with their time and bytes", async () => {
   const clock = new VirtualClock();
   const metrics = new Metrics();
   const begin = new RequestMetrics(metrics, clock).to("10.0.0.1:6443");

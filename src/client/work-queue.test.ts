@@ -11,7 +11,7 @@ function setUp(): { clock: VirtualClock; queue: WorkQueue<string> } {
   return { clock, queue: new WorkQueue(clock, seededRandom(1), (key) => key) };
 }
 
-test("a key is queued once, in order of readiness", async () => {
+test("WorkQueue: a key is queued once, in order of readiness", async () => {
   const { queue } = setUp();
   for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
   assert.deepEqual(
@@ -20,7 +20,7 @@ test("a key is queued once, in order of readiness", async () => {
   );
 });
 
-test("a key added while it is worked on comes again when that work is done, and not before", async () => {
+test("WorkQueue: a key added while it is worked on comes again when that work is done, and not before", async () => {
   const { queue } = setUp();
   queue.add("a");
   const first = await queue.take();
@@ -33,7 +33,7 @@ test("a key added while it is worked on comes again when that work is done, and 
   assert.equal(queue.busy, 0);
 });
 
-test("a waiting worker is woken", async () => {
+test("WorkQueue: a waiting worker is woken", async () => {
   const { queue } = setUp();
   const taken = Promise.all([queue.take(), queue.take()]);
   queue.add("a");
@@ -76,7 +76,7 @@ test("back-off ends at 1000 seconds", () => {
   queue.close();
 });
 
-test("close ends the workers and takes nothing more", async () => {
+test("WorkQueue: close ends the workers and takes nothing more", async () => {
   const { clock, queue } = setUp();
   const waiting = queue.take();
   queue.addAfter("later", 10);

@@ -19,7 +19,7 @@ const tolerated = (key: string, tolerationSeconds?: number): DeviceToleration =>
   ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
 });
 
-describe("decide", () => {
+describe("deviceTaintEviction: decide", () => {
   const gone: OutcomeText = {
     writes: ["patch Pod p/status", "delete Pod p"],
     events: ["Normal DeviceTaintManagerEviction: Marking for deletion"],

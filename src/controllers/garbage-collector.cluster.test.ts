@@ -40,7 +40,7 @@ const remove = async (
   await cluster.settle();
 };
 
-describe("garbage collector in a cluster", () => {
+describe("controller: garbage collector in a cluster", () => {
   test("background: the owner goes at once, its dependents and theirs follow", async () => {
     await using cluster = await startCluster({ controllers: [collector] });
     const a = await map(cluster, "a");

@@ -142,7 +142,7 @@ const cases: { name: string; state: GarbageState; want: readonly string[] }[] = 
 ];
 
 for (const { name, state, want } of cases) {
-  test(`garbage collector: ${name}`, () => {
+  test(`decide: garbage collector: ${name}`, () => {
     const { writes = [] } = decide(state);
     assert.deepEqual((writes.flat() as Write[]).map(show), want);
   });

@@ -9,6 +9,7 @@ import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   defineController,
   idle,
   type Key,
@@ -90,7 +91,9 @@ function decide(state: NamespaceState, nowMs: number): Outcome {
   if (content.length === 0 && undiscovered.length === 0 && unlisted.length === 0) {
     const left = finalizers.filter((finalizer) => finalizer !== FINALIZER);
     // One that others still hold back says that it is empty before it is let go here.
-    if (left.length > 0 && statusWrites.length > 0) return { writes: statusWrites };
+    if (left.length > 0 && statusWrites.length > 0) {
+      return { writes: statusWrites, because: "nothing is left in it, but others hold it back" };
+    }
     const released = { ...namespace, spec: { ...namespace.spec, finalizers: left } };
     return {
       writes: [updateSubresource(namespaceKind, released, "finalize")],
@@ -105,11 +108,12 @@ function decide(state: NamespaceState, nowMs: number): Outcome {
   const deletable = now.filter(({ objects }) =>
     objects.some(({ metadata }) => metadata.deletionTimestamp === undefined),
   );
-  return {
+  const rule = pods.length > 0 ? "pods go before all other content" : "its content is deleted";
+  return because(rule, {
     writes: [...statusWrites, deletable.map(({ resource }) => deleteAll(resource, name))],
     // What was deleted just now is gone unless something holds it back: then there is time.
     recheckInMs: deletable.length > 0 ? RECHECK_MIN_MS : waitFor(now, nowMs),
-  };
+  });
 }
 
 /** Until the first of them can be expected to be gone: pods have a grace period. */

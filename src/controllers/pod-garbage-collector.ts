@@ -8,6 +8,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
+  because,
   type Caches,
   type Change,
   type Controller,
@@ -120,14 +121,19 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
 function decide(state: PodGarbageState, nowMs: number): Outcome<number> {
   switch (state.about) {
     case "pod":
-      return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;
+      return isAbandoned(state.pod, state.node)
+        ? { writes: failAndDelete(state.pod), because: "no kubelet will end the deleted pod" }
+        : idle;
     case "missing-node":
       return decideMissing(state, nowMs);
     case "ended": {
       const { pods, threshold } = state;
       const surplus = threshold > 0 ? pods.length - threshold : 0;
       if (surplus <= 0) return idle;
-      return { writes: [[...pods].sort(byUse).slice(0, surplus).map(forceDelete)] };
+      return {
+        writes: [[...pods].sort(byUse).slice(0, surplus).map(forceDelete)],
+        because: "more pods have ended than the threshold keeps",
+      };
     }
     default:
       return { remember: undefined };
@@ -142,10 +148,10 @@ function decideMissing(
   const dueMs = sinceMs + QUARANTINE_MS;
   if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs, remember: sinceMs };
   const left = pods.filter((pod) => !isForced(pod));
-  return {
+  return because("the node of the pods does not exist", {
     writes: left.flatMap((pod) => failAndDelete(pod, nodeIsGone(pod, nowMs))),
     remember: sinceMs,
-  };
+  });
 }
 
 function nodeIsGone({ metadata: { generation } }: Pod, nowMs: number): PodCondition {

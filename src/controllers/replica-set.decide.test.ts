@@ -127,10 +127,12 @@ describe("a ReplicaSet decides", () => {
   }
 
   test("a refused create sets the condition ReplicaFailure, which is removed later", () => {
-    const outcome = replicaSetController.decide(stateOf(set({ replicas: 1 }), []), Date.parse(NOW));
+    const state = stateOf(set({ replicas: 1 }), []);
+    const outcome = replicaSetController.decide(state, Date.parse(NOW));
     const [batch] = outcome.writes ?? [];
     const write = [batch].flat()[0]!;
-    const refusal = outcome.onRefused?.({ write, status: { metadata: {}, message: "no room" } });
+    const refused = { write, status: { metadata: {}, message: "no room" } };
+    const refusal = replicaSetController.decideRefused?.(state, refused, Date.parse(NOW));
     const failing = written(refusal ?? {}, replicaSetKind)!;
     assert.deepEqual(failing.status.conditions, [
       {

@@ -16,6 +16,7 @@ import {
 } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   type Caches,
   defineController,
   type IndexSpec,
@@ -23,6 +24,8 @@ import {
   type Key,
   type Outcome,
   ownKey,
+  type RefusalOutcome,
+  type RefusedWrite,
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
 import {
@@ -82,6 +85,8 @@ export const replicaSetController = defineController<ReplicaState | undefined>({
   indexes: [orphanPods],
   observe: (caches, key) => observe(caches, key),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, REPLICA_SET, nowMs)),
+  decideRefused: (state, refused, nowMs) =>
+    state === undefined ? {} : decideRefused(state, REPLICA_SET, refused, nowMs),
 });
 
 /** A pod concerns its controller; one without concerns every set that would adopt it. */
@@ -139,6 +144,44 @@ function relatedByNode(caches: Caches, set: ReplicaSet): ReadonlyMap<string, num
 }
 
 export function decide(state: ReplicaState, form: SetForm, nowMs: number): Outcome {
+  const { claimed, active, scaling, status } = planFor(state, form, nowMs);
+  const recheckInMs = nextAvailableInMs(state.set, active, nowMs);
+  const rule =
+    scaling.length > 0
+      ? scalingRule(state.set, active)
+      : claimed.length > 0
+        ? "pods are adopted or released as the selector says"
+        : "the status counts the pods";
+  return because(rule, {
+    writes: [...claimed, scaling, ...statusWrite(form, state, status)].filter(
+      (step) => !Array.isArray(step) || step.length > 0,
+    ),
+    ...(recheckInMs === undefined ? {} : { recheckInMs }),
+  });
+}
+
+/** The status says that pods could not be created or deleted. */
+export function decideRefused(
+  state: ReplicaState,
+  form: SetForm,
+  { write, status: { message = "" } }: RefusedWrite,
+  nowMs: number,
+): RefusalOutcome {
+  const isScaling = write.kind === podKind && (write.op === "create" || write.op === "delete");
+  if (!isScaling) return {};
+  const { status } = planFor(state, form, nowMs);
+  return { writes: statusWrite(form, state, withFailure(status, write.op, message, nowMs)) };
+}
+
+interface Plan {
+  /** Adopts and releases pods. */
+  readonly claimed: readonly Write[];
+  readonly active: readonly Pod[];
+  readonly scaling: readonly Write[];
+  readonly status: ReplicaSetStatus;
+}
+
+function planFor(state: ReplicaState, form: SetForm, nowMs: number): Plan {
   const { set, selector, pods } = state;
   const candidates = pods.filter((pod) => isActive(pod) || isTerminating(pod));
   const claims = claim({ kind: form.kind, object: set }, podKind, candidates, (pod) =>
@@ -149,18 +192,13 @@ export function decide(state: ReplicaState, form: SetForm, nowMs: number): Outco
   const scaling =
     set.metadata.deletionTimestamp === undefined ? scale(state, form, active, nowMs) : [];
   const status = statusOf(state, form, active, terminating, nowMs);
-  const recheckInMs = nextAvailableInMs(set, active, nowMs);
-  return {
-    writes: [...claims.writes, scaling, ...statusWrite(form, state, status)].filter(
-      (step) => !Array.isArray(step) || step.length > 0,
-    ),
-    ...(recheckInMs === undefined ? {} : { recheckInMs }),
-    onRefused: ({ write, status: { message = "" } }) => ({
-      writes: scaling.includes(write)
-        ? statusWrite(form, state, withFailure(status, write.op, message, nowMs))
-        : [],
-    }),
-  };
+  return { claimed: claims.writes, active, scaling, status };
+}
+
+function scalingRule({ spec }: ReplicaSet, active: readonly Pod[]): string {
+  return active.length > (spec.replicas ?? 1)
+    ? "more pods run than spec.replicas asks for"
+    : "fewer pods run than spec.replicas asks for";
 }
 
 function scale(

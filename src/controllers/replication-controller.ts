@@ -9,6 +9,7 @@ import { type Caches, defineController, idle, type Key, ownKey } from "#runtime/
 import {
   candidatePods,
   decide,
+  decideRefused,
   orphanPods,
   type ReplicaState,
   type SetForm,
@@ -32,6 +33,8 @@ export const replicationControllerController = defineController<ReplicaState | u
   observe,
   decide: (state, nowMs) =>
     state === undefined ? idle : decide(state, REPLICATION_CONTROLLER, nowMs),
+  decideRefused: (state, refused, nowMs) =>
+    state === undefined ? {} : decideRefused(state, REPLICATION_CONTROLLER, refused, nowMs),
 });
 
 function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {

@@ -8,6 +8,7 @@ import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { addressSpan, type CidrSpan, cidrSpan, spanContains } from "#api/validation/cidr-span.ts";
 import {
+  because,
   type Caches,
   defineController,
   idle,
@@ -72,21 +73,24 @@ function decide(state: State, nowMs: number): Outcome {
   const { range } = state;
   const { deletionTimestamp, finalizers = [] } = range.metadata;
   if (deletionTimestamp === undefined || deletionTimestamp === null) {
-    if (!finalizers.includes(FINALIZER)) return withFinalizers(range, [...finalizers, FINALIZER]);
-    return withReady(range, "True", "", "Kubernetes Service CIDR is ready", nowMs);
+    if (!finalizers.includes(FINALIZER)) {
+      const rule = "a ServiceCIDR in use is protected by a finalizer";
+      return because(rule, withFinalizers(range, [...finalizers, FINALIZER]));
+    }
+    const ready = withReady(range, "True", "", "Kubernetes Service CIDR is ready", nowMs);
+    return because("a ServiceCIDR is Ready once it is protected", ready);
   }
   if (isNeeded(state)) {
     const message =
       "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR";
-    return withReady(range, "False", "Terminating", message, nowMs);
+    const rule = "IPAddresses still depend on the ServiceCIDR";
+    return because(rule, withReady(range, "False", "Terminating", message, nowMs));
   }
   const waitMs = timeToMs(deletionTimestamp) + DELETION_GRACE_MS - nowMs;
   if (waitMs > 0) return recheckIn(waitMs);
   if (!finalizers.includes(FINALIZER)) return idle;
-  return withFinalizers(
-    range,
-    finalizers.filter((finalizer) => finalizer !== FINALIZER),
-  );
+  const left = finalizers.filter((finalizer) => finalizer !== FINALIZER);
+  return because("no IPAddress depends on the ServiceCIDR", withFinalizers(range, left));
 }
 
 /** Whether a Service would be left with an address of no range. */

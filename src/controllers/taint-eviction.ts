@@ -85,7 +85,11 @@ function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): 
   const cancelled: Outcome =
     scheduled === undefined
       ? idle
-      : { events: [note(key, "Cancelling deletion of Pod")], remember: undefined };
+      : {
+          events: [note(key, "Cancelling deletion of Pod")],
+          remember: undefined,
+          because: "the pod is gone, or tolerates the taints of its node",
+        };
   if (pod === undefined) return cancelled;
   const { uid, deletionTimestamp } = pod.metadata;
   if (deletionTimestamp !== undefined) return { remember: undefined };
@@ -93,7 +97,8 @@ function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): 
   const dueMs = taints === undefined ? scheduledMs : evictionMs(pod, taints, scheduledMs, nowMs);
   if (dueMs === undefined) return cancelled;
   if (nowMs < dueMs) return { remember: { uid, dueMs }, recheckInMs: dueMs - nowMs };
-  return { ...eviction(key, pod, nowMs), remember: undefined };
+  const rule = "the time is over that the pod tolerates a NoExecute taint of its node";
+  return { ...eviction(key, pod, nowMs), remember: undefined, because: rule };
 }
 
 /** When the pod has to go; undefined if it may stay. */

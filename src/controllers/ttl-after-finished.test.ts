@@ -17,7 +17,7 @@ const cases = [
 ];
 
 for (const { name, ttl, waitMs, left } of cases) {
-  test(`ttl after finished: ${name}`, async () => {
+  test(`ttlAfterFinished: ttl after finished: ${name}`, async () => {
     await using cluster = await startCluster({ at: FINISHED_AT, controllers: [ttlAfterFinished] });
     await cluster.seed(jobKind, finishedJob(ttl));
     await cluster.advance(waitMs);

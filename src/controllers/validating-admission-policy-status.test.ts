@@ -20,7 +20,7 @@ test("the generation of a policy is noted once it is seen", async () => {
   assert.deepEqual(status(), { observedGeneration: 2, typeChecking: {} });
 });
 
-test("expressions that do not fit the matched kinds are warned about", async () => {
+test("validatingAdmissionPolicyStatus: expressions that do not fit the matched kinds are warned about", async () => {
   await using cluster = await startCluster({ controllers: [validatingAdmissionPolicyStatus] });
   await cluster.seed(validatingAdmissionPolicyKind, {
     metadata: { name: "p", generation: 1 },

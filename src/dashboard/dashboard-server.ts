@@ -9,13 +9,10 @@
  * 3. WebSockets are opened only by pages of its own origin, and end with their session.
  * 4. Without TLS it listens on loopback only.
  */
-
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -66,33 +63,34 @@ export async function startDashboardServer(
   signal: AbortSignal,
 ): Promise<DashboardServer> {
   const { tls } = options;
-  const server = tls === undefined ? createServer() : createTlsServer(tls.certificate);
-  limitServer(server, LIMITS);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, tls?.host ?? LOOPBACK, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const dashboard = new Dashboard(options, port, signal);
-  server.on("request", (request, reply) => {
-    dashboard.serve(request, reply).catch((error) => {
-      options.logger.warn("request failed", { error: messageOf(error) });
-      reply.destroy();
-    });
-  });
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on("error", () => socket.destroy());
-    dashboard.upgrade(request, socket, head).catch(() => socket.destroy());
-  });
+  const life = new AbortController();
+  let dashboard: Dashboard | undefined; // needs the port, which is known when it listens
+  const server = await startHttpServer(
+    {
+      at: { host: tls?.host ?? LOOPBACK, port: options.port },
+      tls: tls?.certificate,
+      limits: LIMITS,
+      request: (request, reply) => {
+        dashboard?.serve(request, reply).catch((error) => {
+          options.logger.warn("request failed", { error: messageOf(error) });
+          reply.destroy();
+        });
+      },
+      upgrade: (request, socket, head) => {
+        socket.on("error", () => socket.destroy());
+        dashboard?.upgrade(request, socket, head).catch(() => socket.destroy());
+      },
+    },
+    life.signal,
+  );
+  const { port } = server;
+  dashboard = new Dashboard(options, port, signal);
   const scheme = tls === undefined ? "http" : "https";
-  const origin = `${scheme}://${LOOPBACK}:${port}`;
-  return { origin, port, [Symbol.asyncDispose]: () => close(server) };
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+  const close = async (): Promise<void> => {
+    life.abort();
+    await server.closed;
+  };
+  return { origin: `${scheme}://${LOOPBACK}:${port}`, port, [Symbol.asyncDispose]: close };
 }
 
 class Dashboard {
@@ -242,7 +240,7 @@ class Dashboard {
   }
 }
 
-/** What the API server is asked for; undefined if it is none of its paths. */
+/** The path at the API server; undefined if it does not have such a path. */
 function apiPathOf(url: string): string | undefined {
   const path = url.slice(API_PREFIX.length);
   return url.startsWith(`${API_PREFIX}/`) && API_PATH.test(path) ? path : undefined;

@@ -1,11 +1,14 @@
 /** Keeps a zone equal to what the API server has: one informer for each kind that names come from. */
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
-import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import type { Typed } from "#client/client.ts";
+import {
+  endpointSliceResource,
+  namespaceResource,
+  podResource,
+  serviceResource,
+} from "#client/node-resources.ts";
 import type { SharedInformers } from "#client/shared-informers.ts";
 import type { PodAddresses } from "./zone/pod-addresses.ts";
 import type { Zone } from "./zone/zone.ts";
@@ -20,15 +23,15 @@ export interface ZoneFeed {
 /** Headless Services have their endpoints in slices that no proxy needs, so all slices are watched. */
 export function feedZone(zone: Zone, informers: SharedInformers, signal: AbortSignal): ZoneFeed {
   const feeds = [
-    feed(informers, namespaceKind, signal, {
+    feed(informers, namespaceResource, signal, {
       put: ({ metadata }) => zone.addNamespace(metadata.name ?? ""),
       remove: ({ metadata }) => zone.removeNamespace(metadata.name ?? ""),
     }),
-    feed(informers, serviceKind, signal, {
+    feed(informers, serviceResource, signal, {
       put: (service) => zone.putService(service),
       remove: (service) => zone.removeService(service),
     }),
-    feed(informers, endpointSliceKind, signal, {
+    feed(informers, endpointSliceResource, signal, {
       put: (slice) => zone.putSlice(slice),
       remove: (slice) => zone.removeSlice(slice),
     }),
@@ -46,7 +49,7 @@ export function feedPods(
   signal: AbortSignal,
 ): ZoneFeed {
   const sink = { put: (pod: Pod) => pods.put(pod), remove: (pod: Pod) => pods.remove(pod) };
-  return feed(informers, podKind, signal, sink);
+  return feed(informers, podResource, signal, sink);
 }
 
 interface Sink<T> {

@@ -2,7 +2,7 @@
  * Follows the key `Corefile` of a ConfigMap, as CoreDNS's Deployment is set up with one. A text that
  * cannot be read is logged and leaves the last good configuration in place.
  */
-import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { configMapResource } from "#client/node-resources.ts";
 import type { SharedInformers } from "#client/shared-informers.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -31,7 +31,7 @@ export function followCorefile(
   signal: AbortSignal,
 ): Promise<void> {
   const scope = { namespace, fieldSelector: `metadata.name=${name}` };
-  const { informer, released } = informers.hold(configMapKind, scope, signal);
+  const { informer, released } = informers.hold(configMapResource, scope, signal);
   let last: string | undefined;
   informer.on(({ next }) => {
     const text = next?.data?.[KEY];

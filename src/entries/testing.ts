@@ -14,6 +14,7 @@ export {
   type ClusterOptions,
   type ComponentName,
   type Faults,
+  type LogOptions,
   startCluster,
 } from "#testing/test-cluster.ts";
 

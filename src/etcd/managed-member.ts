@@ -7,7 +7,8 @@
  *    gets its vote when it has caught up: the cluster can write all the time.
  * 3. A member whose data is gone does not begin another cluster: it says what to do.
  * 4. When etcd ends, it is started again with a back-off until the signal aborts; then it gets SIGTERM.
- *    An etcd of this data directory whose k8ts was killed is ended first.
+ *    An etcd of this data directory whose k8ts was killed is ended first. If `startMember` fails, etcd and
+ *    its supervision have ended.
  * 5. `endpoints` follows the members of the cluster.
  */
 import { existsSync } from "node:fs";
@@ -83,16 +84,18 @@ export async function startMember(
   child = start();
   const local = urlOf("127.0.0.1", options.clientPort);
   const tls = etcdClientTls(join(dataDir, "pki"));
+  const failed = new AbortController();
   const ended = superviseProgram(
     child,
     start,
     { ...options, name: "etcd", graceMs: GRACE_MS },
-    signal,
+    AbortSignal.any([signal, failed.signal]),
   );
   try {
     await untilVoting(options, () => child, signal);
   } catch (error) {
-    if (!signal.aborted) child.kill("SIGTERM");
+    failed.abort();
+    await ended;
     throw error;
   }
   const members = new MemberFollower({ ...options, renewCertificates });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { listFolder, pathExists, readTextIfPresent, removeTree, writeFileWhole } from "./files.ts";
 
-test("files: written whole with its mode, read back, listed and removed", async () => {
+test("listFolder: files: written whole with its mode, read back, listed and removed", async () => {
   const dir = await mkdtemp(join(tmpdir(), "k8ts-files-"));
   const path = join(dir, "deep/er/file");
   await writeFileWhole(path, "secret", { mode: 0o600, durable: true });

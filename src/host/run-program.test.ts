@@ -8,6 +8,21 @@ test("runProgram: exit code, stdout and stderr of a program", async () => {
   assert.deepEqual(result, { exitCode: 3, stdout: "in", stderr: "err\n" });
 });
 
+test("runProgram: input in parts; a part that cannot be made kills the program", async () => {
+  function* lines(): Iterable<string> {
+    for (let i = 0; i < 5_000; i++) yield `${"x".repeat(99)}\n`;
+  }
+  const { stdout } = await runProgram("wc", ["-c"], { input: lines() });
+  assert.equal(stdout.trim(), "500000");
+  const ended = await runProgram("true", [], { input: lines() });
+  assert.equal(ended.exitCode, 0);
+  function* broken(): Iterable<string> {
+    yield "one\n";
+    throw new Error("no more");
+  }
+  await assert.rejects(runProgram("cat", [], { input: broken() }), /no more/);
+});
+
 test("runProgram: output beyond the limit is dropped and the program still ends", async () => {
   const { exitCode, stdout } = await runProgram("seq", ["200000"], { outputBytesMax: 10 });
   assert.deepEqual([exitCode, stdout.length], [0, 10]);

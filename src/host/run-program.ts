@@ -3,6 +3,7 @@
  * read and dropped, so that the program never blocks on a full pipe.
  */
 import { spawn } from "node:child_process";
+import type { Writable } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
 
 const OUTPUT_BYTES_MAX = 1024 * 1024;
@@ -16,7 +17,8 @@ export interface ProgramResult {
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  readonly input?: string | Uint8Array;
+  /** Parts are asked for as the program reads them. */
+  readonly input?: string | Uint8Array | Iterable<string>;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly outputBytesMax?: number;
@@ -50,7 +52,12 @@ export function runProgram(
     child.stdout?.on("data", stdout.add);
     child.stderr?.on("data", stderr.add);
     child.stdin?.on("error", () => undefined); // it may end before it has read everything
-    child.stdin?.end(input);
+    if (child.stdin !== null && input !== undefined) {
+      feed(child.stdin, input).catch((error: unknown) => {
+        child.kill("SIGKILL"); // before it takes what it has read for the whole
+        reject(error);
+      });
+    }
     child.on("error", (error) => {
       if (signal?.aborted) reject(signal.reason);
       else reject(new ProgramError(`${program}: ${messageOf(error)}`));
@@ -72,6 +79,29 @@ export async function mustRun(
   const why = (result.stderr.trim() || result.stdout.trim()).slice(0, 2_000);
   const how = result.exitCode === undefined ? "was killed" : `exit status ${result.exitCode}`;
   throw new ProgramError(`${program} ${args.join(" ")}: ${how}: ${why}`, result);
+}
+
+async function feed(stdin: Writable, input: NonNullable<RunOptions["input"]>): Promise<void> {
+  if (typeof input === "string" || input instanceof Uint8Array) {
+    stdin.end(input);
+    return;
+  }
+  for (const part of input) {
+    if (stdin.destroyed) return;
+    if (!stdin.write(part)) await untilWritable(stdin);
+  }
+  stdin.end();
+}
+
+/** Also resolves when the program has closed its input. */
+function untilWritable(stdin: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stdin.off("drain", done).off("close", done);
+      resolve();
+    };
+    stdin.on("drain", done).on("close", done);
+  });
 }
 
 function collect(bytesMax: number): { add(chunk: Buffer): void; text(): string } {

@@ -1,5 +1,6 @@
 /** The kubelet's configuration record, made from flags and KubeletConfiguration. */
 import type { Taint } from "#api/generated/core.v1.ts";
+import type { ShutdownPeriod } from "./decide/node/shutdown-groups.ts";
 import type { MemoryReservation } from "./decide/resources/reserved-memory.ts";
 import type { CniSettings } from "./network/cni-config.ts";
 
@@ -51,6 +52,18 @@ export interface KubeletConfig {
   readonly containerLogMonitorMs: number;
   /** Processes of one pod; negative: as many as the node allows. */
   readonly podPidsLimit: number;
+  /** Kernel parameters beside the safe ones that pods may set: names, or patterns with * at the end. */
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** Undefined: one after the other, unless maxParallelImagePulls is more than 1. */
+  readonly serializeImagePulls: boolean | undefined;
+  readonly maxParallelImagePulls: number | undefined;
+  /** When pods need credentials for an image that is on the node already. */
+  readonly imagePullVerificationPolicy: string;
+  readonly preloadedImagesAllowlist: readonly string[];
+  /** Of pods with a user namespace of their own. */
+  readonly userNamespaceIdsPerPod: number;
+  /** The longest back-off of a container that keeps ending. */
+  readonly crashBackoffMaxMs: number;
   /** A CredentialProviderConfig and the folder of its programs; "" for none. */
   readonly credentialProviderConfig: string;
   readonly credentialProviderFolder: string;
@@ -77,6 +90,8 @@ export interface KubeletConfig {
   readonly shutdownGraceMs: number;
   /** The part of it that is left for critical pods. */
   readonly shutdownGraceCriticalMs: number;
+  /** Instead of the two: times by the priority of pods. */
+  readonly shutdownGraceByPriority: readonly ShutdownPeriod[];
   readonly leaseDurationSeconds: number;
   readonly port: number;
   /** That the kubelet's server listens on. */
@@ -136,6 +151,13 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   containerLogMaxFiles: 5,
   containerLogMonitorMs: 10_000,
   podPidsLimit: -1,
+  allowedUnsafeSysctls: [],
+  serializeImagePulls: undefined,
+  maxParallelImagePulls: undefined,
+  imagePullVerificationPolicy: "NeverVerifyPreloadedImages",
+  preloadedImagesAllowlist: [],
+  userNamespaceIdsPerPod: 65_536,
+  crashBackoffMaxMs: 300_000,
   credentialProviderConfig: "",
   credentialProviderFolder: "",
   staticPodPath: "",
@@ -155,6 +177,7 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   enableSystemLogQuery: false,
   shutdownGraceMs: 0,
   shutdownGraceCriticalMs: 0,
+  shutdownGraceByPriority: [],
   leaseDurationSeconds: 40,
   port: 10_250,
   address: "0.0.0.0",

@@ -4,7 +4,7 @@ import { Emitter } from "./events.ts";
 
 type Events = { changed: number; ended: undefined };
 
-test("listeners are called in order of subscription until they are disposed of", () => {
+test("Emitter: listeners are called in order of subscription until they are disposed of", () => {
   const emitter = new Emitter<Events>();
   const seen: string[] = [];
   const first = emitter.on("changed", (n) => void seen.push(`first ${n}`));
@@ -16,7 +16,7 @@ test("listeners are called in order of subscription until they are disposed of",
   assert.deepEqual(seen, ["first 1", "second 1", "second 2"]);
 });
 
-test("a signal ends a subscription, and an aborted one never begins", () => {
+test("Emitter: a signal ends a subscription, and an aborted one never begins", () => {
   const emitter = new Emitter<Events>();
   const controller = new AbortController();
   emitter.on("changed", () => assert.fail("called"), controller.signal);
@@ -26,7 +26,7 @@ test("a signal ends a subscription, and an aborted one never begins", () => {
   assert.equal(emitter.listenerCount("changed"), 0);
 });
 
-test("a listener removed while emitting is not called", () => {
+test("Emitter: a listener removed while emitting is not called", () => {
   const emitter = new Emitter<Events>();
   let second: Disposable | undefined;
   emitter.on("changed", () => second?.[Symbol.dispose]());
@@ -34,7 +34,7 @@ test("a listener removed while emitting is not called", () => {
   emitter.emit("changed", 1);
 });
 
-test("one that throws does not stop the others", () => {
+test("Emitter: one that throws does not stop the others", () => {
   const emitter = new Emitter<Events>();
   let called = false;
   emitter.on("changed", () => {

@@ -33,7 +33,7 @@ async function collectedAt(
   return collected;
 }
 
-describe("a heap is collected", () => {
+describe("idle GC: a heap is collected", () => {
   const rows = [
     {
       name: "when it has grown and is left alone",
@@ -87,7 +87,7 @@ describe("a heap is collected", () => {
   });
 });
 
-test("the own heap gives its garbage back", () => {
+test("idle GC: the own heap gives its garbage back", () => {
   const heap = ownHeap();
   const held = new Map<string, object>();
   fill(held);

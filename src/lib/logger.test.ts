@@ -34,7 +34,7 @@ test("a line is one JSON object with the fields of its parents", () => {
   );
 });
 
-test("below the level nothing is written", () => {
+test("Logger: below the level nothing is written", () => {
   const { logger, lines } = capture({ level: "warn" });
   logger.debug("no");
   logger.info("no");
@@ -54,7 +54,7 @@ test("secrets are redacted at any depth", () => {
   assert.ok(lines[0]!.includes("*/*"));
 });
 
-test("a line stays one line, whatever is in it", () => {
+test("Logger: a line stays one line, whatever is in it", () => {
   for (const format of ["json", "pretty", "text"] as const) {
     const { logger, lines } = capture({ format });
     const cyclic: Record<string, unknown> = {};
@@ -65,7 +65,7 @@ test("a line stays one line, whatever is in it", () => {
   }
 });
 
-test("errors are written with their causes", () => {
+test("Logger: errors are written with their causes", () => {
   const { logger, lines } = capture();
   logger.error("failed", { error: new Error("outer", { cause: new Error("inner") }) });
   const { error } = JSON.parse(lines[0]!) as {
@@ -74,7 +74,7 @@ test("errors are written with their causes", () => {
   assert.deepEqual([error.message, error.cause.message], ["outer", "inner"]);
 });
 
-test("pretty lines are for people", () => {
+test("Logger: pretty lines are for people", () => {
   const { logger, lines } = capture({ format: "pretty" });
   logger.warn("slow", { what: "a request", ms: 5 });
   assert.equal(
@@ -83,6 +83,6 @@ test("pretty lines are for people", () => {
   );
 });
 
-test("the silent logger has silent children", () => {
+test("Logger: the silent logger has silent children", () => {
   assert.equal(silentLogger.child({ a: 1 }), silentLogger);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Metrics } from "./metrics.ts";
 
-test("writes Prometheus' text format, families in order of name", () => {
+test("Metrics: writes Prometheus' text format, families in order of name", () => {
   const metrics = new Metrics();
   const requests = metrics.counter({
     name: "requests_total",
@@ -44,7 +44,7 @@ seconds_count{verb="GET"} 3
   );
 });
 
-test("numbers are written as Go writes them", () => {
+test("Metrics: numbers are written as Go writes them", () => {
   const metrics = new Metrics();
   const bind = metrics.gauge({ name: "n", help: "", labels: ["i"] });
   const values = [0, 999_999, 1_000_000, 15_552_000, 0.0001, 0.00001, -2_500_000, 1e21];
@@ -62,7 +62,7 @@ test("numbers are written as Go writes them", () => {
   ]);
 });
 
-test("a name is registered once and must be a name", () => {
+test("Metrics: a name is registered once and must be a name", () => {
   const metrics = new Metrics();
   metrics.counter({ name: "a", help: "" });
   assert.throws(() => metrics.gauge({ name: "a", help: "" }), /registered already/);
@@ -89,7 +89,7 @@ test("the number of label values must fit", () => {
   assert.throws(() => hits(), /has 1 labels, got 0/);
 });
 
-test("a summary has quantiles of the latest values, and the sum and count of all", () => {
+test("Metrics: a summary has quantiles of the latest values, and the sum and count of all", () => {
   const metrics = new Metrics();
   const seconds = metrics.summary({ name: "seconds", help: "h", labels: ["verb"] });
   seconds("PUT");
@@ -110,7 +110,7 @@ test("a summary has quantiles of the latest values, and the sum and count of all
   ]);
 });
 
-test("a registry that is included is shown among the others, for as long", () => {
+test("Metrics: a registry that is included is shown among the others, for as long", () => {
   const [whole, part] = [new Metrics(), new Metrics()];
   whole.counter({ name: "c", help: "h" })().add(1);
   whole.counter({ name: "a", help: "h" })().add(1);

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { Backoff } from "./async/backoff.ts";
 import { seededRandom, systemRandom } from "./random.ts";
 
-describe("random", () => {
+describe("seededRandom: random", () => {
   for (const [name, random] of [
     ["system", systemRandom],
     ["seeded", seededRandom(7)],

@@ -30,6 +30,7 @@ export interface MetricsServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly fetch: FetchPage;
+  readonly sampleOf?: ScraperOptions["sampleOf"];
   readonly resolutionMs: number;
   /** Scrape only nodes with these labels; "" for all. */
   readonly nodeSelector: string;
@@ -65,7 +66,11 @@ export function runMetricsServer(
       await slice.over();
     }
   };
-  const scrape = { nodes, storage, fetch, resolutionMs, clock, logger, onRound };
+  const { sampleOf } = options;
+  const scrape = {
+    ...{ nodes, storage, fetch, resolutionMs, clock, logger, onRound },
+    ...(sampleOf === undefined ? {} : { sampleOf }),
+  };
   const running = [
     nodes.run(signal),
     pods.run(signal),

@@ -10,10 +10,11 @@
  * 5. When the signal aborts everything that was made is removed. Other routes are never touched: those of
  *    this cluster are known by their metric.
  */
+
 import type { Node } from "#api/generated/core.v1.ts";
-import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
+import { nodeResource } from "#client/node-resources.ts";
 import { setSysctl } from "#host/sysctl.ts";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
@@ -97,7 +98,7 @@ async function run(
   }
   await enableForwarding(options.podRanges.some(isIpv6));
   const around = { client, clock, random, logger };
-  const nodes = new Informer<Node>({ ...around, kind: nodeKind, labelSelector: REAL_NODES });
+  const nodes = new Informer<Node>({ ...around, kind: nodeResource, labelSelector: REAL_NODES });
   const backoff = new Backoff({ baseMs: 200, capMs: 30_000, jitter: 0.2, random });
   let changed = deferred<void>();
   let seen = "";

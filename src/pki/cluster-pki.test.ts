@@ -36,7 +36,7 @@ function options(changes: Partial<PkiOptions> = {}): PkiOptions {
 const pkiFile = (name: string): string => join(directory, "pki", name);
 const read = (name: string): string => readFileSync(pkiFile(name), "utf8");
 
-describe("first start", () => {
+describe("ClusterPki: first start", () => {
   test("every file is there and private", () => {
     ClusterPki.open(options());
     const files = readdirSync(directory, { recursive: true }).map(String).sort();
@@ -127,7 +127,7 @@ test("a TLS server with the material and a client with the admin's certificate t
   await new Promise((resolve) => server.close(resolve));
 });
 
-describe("later starts", () => {
+describe("ClusterPki: later starts", () => {
   test("keep everything", () => {
     const first = ClusterPki.open(options()).material;
     assert.deepEqual(ClusterPki.open(options()).material, first);

@@ -22,7 +22,7 @@ async function write(file: string, text: string): Promise<void> {
   ending.abort();
 }
 
-test("a replaced pair of files is reported once, when both are written", async () => {
+test("watchFiles: a replaced pair of files is reported once, when both are written", async () => {
   const [certificate, key] = [join(folder, "a.crt"), join(folder, "a.key")];
   writeFileSync(certificate, "1");
   writeFileSync(key, "1");

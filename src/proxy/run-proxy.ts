@@ -12,14 +12,19 @@
  *     const proxy = runProxy({ client, clock, random, logger, metrics, nodeName, mode }, signal);
  *     await proxy.ready;
  */
-import type { Node } from "#api/generated/core.v1.ts";
-import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
-import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
-import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
+
+import type { Node, Service } from "#api/generated/core.v1.ts";
+import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { Client } from "#client/client.ts";
-import { SharedInformers } from "#client/shared-informers.ts";
+import { Informer } from "#client/informer.ts";
+import {
+  endpointSliceResource,
+  nodeResource,
+  serviceCidrResource,
+  serviceResource,
+} from "#client/node-resources.ts";
 import { pathExists } from "#host/files.ts";
 import { interfaceAddresses } from "#host/interface-addresses.ts";
 import { deferred } from "#lib/async/deferred.ts";
@@ -32,6 +37,7 @@ import { PROXY_MODES, type ProxyMode, removeRules, writerOf } from "./detect-mod
 import { startPageServer } from "./health/page-server.ts";
 import { ProxyHealth } from "./health/proxy-health.ts";
 import { ServiceHealthServers } from "./health/service-health-servers.ts";
+import { createSliceTrim, neededOfService } from "./needed-fields.ts";
 import { addProxyMetrics } from "./proxy-metrics.ts";
 import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/decide-base-rules.ts";
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
@@ -58,6 +64,11 @@ export interface ProxyOptions {
   readonly minSyncPeriodMs?: number;
   /** How often flushed rules are looked for. */
   readonly checkPeriodMs?: number;
+  /**
+   * Keeps only the fields that rules need. For clients over the network: in one process with the API
+   * server whole objects are shared with it.
+   */
+  readonly trimObjects?: boolean;
   /** Where `/healthz` is served; nowhere unless given. */
   readonly healthz?: { readonly host: string; readonly port: number };
 }
@@ -98,16 +109,18 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     const page = (path: string) => health.page(path);
     await startPageServer({ ...options.healthz, page }, signal);
   }
-  const informers = new SharedInformers({ client, clock, random, logger });
-  const scopes = {
-    services: { labelSelector: OTHER_PROXIES },
-    slices: { labelSelector: NO_HEADLESS },
-  };
-  const services = informers.hold(serviceKind, scopes.services, signal);
-  const slices = informers.hold(endpointSliceKind, scopes.slices, signal);
-  const ownNode = { fieldSelector: `metadata.name=${nodeName}` };
-  const nodes = informers.hold(nodeKind, ownNode, signal);
-  const ranges = informers.hold(serviceCidrKind, {}, signal);
+  const shared = { client, clock, random, logger };
+  const services = new Informer<Service>({
+    ...{ ...shared, kind: serviceResource, labelSelector: OTHER_PROXIES },
+    ...(options.trimObjects ? { transform: neededOfService } : {}),
+  });
+  const slices = new Informer<EndpointSlice>({
+    ...{ ...shared, kind: endpointSliceResource, labelSelector: NO_HEADLESS },
+    ...(options.trimObjects ? { transform: createSliceTrim() } : {}),
+  });
+  const fieldSelector = `metadata.name=${nodeName}`;
+  const nodes = new Informer<Node>({ ...shared, kind: nodeResource, fieldSelector });
+  const ranges = new Informer<ServiceCIDR>({ ...shared, kind: serviceCidrResource });
 
   const changed = new WakeUp();
   const wake = (): void => {
@@ -116,19 +129,19 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     changed.wake();
   };
   const table = new ServiceTable({
-    services: services.informer.cache,
-    slices: slices.informer.cache,
+    services: services.cache,
+    slices: slices.cache,
     families,
     onChange: wake,
   });
-  services.informer.on(() => counts.serviceChanges().add(1));
+  services.on(() => counts.serviceChanges().add(1));
   const triggers = new TriggerTimes(clock.nowMs());
-  slices.informer.on(({ next, old }) => {
+  slices.on(({ next, old }) => {
     counts.endpointChanges().add(1);
     triggers.add(next, old);
   });
   let facts = nodeFactsOf(undefined, nodeName);
-  nodes.informer.on(({ next }) => {
+  nodes.on(({ next }) => {
     const before = JSON.stringify(facts);
     facts = nodeFactsOf(next, nodeName);
     health.isNodeEligible = isEligible(next);
@@ -136,11 +149,13 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     table.markAll();
     wake();
   });
-  ranges.informer.on(wake);
+  ranges.on(wake);
 
-  const known = [services, slices, nodes].map(({ informer }) => informer.synced);
+  // Listeners and indexes are there: they see every object.
+  const informers = [services, slices, nodes, ranges].map((informer) => informer.run(signal));
+  const known = [services, slices, nodes].map(({ synced }) => synced);
   const rangesKnown = Promise.race([
-    ranges.informer.synced,
+    ranges.synced,
     clock.sleep(SERVICE_CIDRS_WAIT_MS, signal).catch(() => undefined),
   ]);
   const aborted = new Promise<void>((resolve) => {
@@ -163,7 +178,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
             interfaceAddresses: interfaceAddresses(),
             masqueradeAll: options.masqueradeAll ?? false,
             masqueradeBit: options.masqueradeBit ?? MASQUERADE_BIT_DEFAULT,
-            serviceCidrs: [...ranges.informer.cache.list()].flatMap(({ spec }) => spec.cidrs ?? []),
+            serviceCidrs: [...ranges.cache.list()].flatMap(({ spec }) => spec.cidrs ?? []),
             node: facts,
           }),
         nodeFacts: () => facts,
@@ -178,7 +193,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     // Writers may hold more than rules.
     for (const { writer } of writers) await writer.cleanup().catch(() => undefined);
     await removeRulesIfPossible([mode], families, options);
-    await Promise.all([services, slices, nodes, ranges].map(({ released }) => released));
+    await Promise.all(informers);
   }
 }
 

@@ -10,7 +10,7 @@ import { decideServiceRules, type NodeFacts } from "./rules/decide-service-rules
 import { decideServiceHealth, type ServiceHealth } from "./rules/health-check-ports.ts";
 import type { ServicePortRules } from "./rules/service-rules.ts";
 
-const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
+export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 const BY_SERVICE = "proxy-service";
 
 export interface ServiceTableOptions {

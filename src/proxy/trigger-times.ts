@@ -5,7 +5,7 @@
  */
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 
-const ANNOTATION = "endpoints.kubernetes.io/last-change-trigger-time";
+export const TRIGGER_TIME_ANNOTATION = "endpoints.kubernetes.io/last-change-trigger-time";
 /** Limit of distinct times between two writes of rules. */
 const WAITING_MAX = 10_000;
 
@@ -19,8 +19,8 @@ export class TriggerTimes {
   }
 
   add(next: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
-    const text = next?.metadata.annotations?.[ANNOTATION];
-    if (text === undefined || text === old?.metadata.annotations?.[ANNOTATION]) return;
+    const text = next?.metadata.annotations?.[TRIGGER_TIME_ANNOTATION];
+    if (text === undefined || text === old?.metadata.annotations?.[TRIGGER_TIME_ANNOTATION]) return;
     const atMs = Date.parse(text);
     if (!(atMs >= this.#sinceMs) || this.#waiting.length >= WAITING_MAX) return;
     this.#waiting.push(atMs);

@@ -5,8 +5,8 @@
  *   that are fed can be read from the caches.
  * - `observe` gathers what the decision needs, from informer caches only. It may be async for reads
  *   beyond the caches (metrics, a cloud, a signer).
- * - `decide` is pure: the same state at the same instant gives the same outcome. What it wants to know
- *   next time (when it saw something first) it asks to `remember`.
+ * - `decide` is pure: the same state at the same instant gives the same outcome, which is data. What it
+ *   wants to know next time (when it saw something first) it asks to `remember`.
  *
  * The runtime does the rest: informers, the rate-limited queue, carrying the writes out in order,
  * waiting until the caches show them, conflicts, back-off, events, metrics and the record.
@@ -93,16 +93,19 @@ export interface Outcome<Memory = never> {
    * It is lost when the process ends, and when `observe` finds nothing (undefined).
    */
   readonly remember?: Memory | undefined;
-  /** One sentence for the decision record: which rule led here. The controller's rule unless given. */
+  /**
+   * One sentence for the decision record: the rule that fired. The controller's rule unless given. An
+   * outcome with a rule is recorded even if it has neither writes nor events.
+   */
   readonly because?: string;
-  /** What to do about a write that the server refused, before the key is tried again. */
-  onRefused?(refused: RefusedWrite): Pick<Outcome, "writes" | "events">;
 }
 
 export interface RefusedWrite {
   readonly write: Write;
   readonly status: Status;
 }
+
+export type RefusalOutcome = Pick<Outcome, "writes" | "events">;
 
 /** The result of a reconcile, for metrics. */
 export interface Reconciled<State> {
@@ -151,6 +154,11 @@ export interface Controller<State, Memory = never> {
     moment: Moment,
   ): State | Promise<State>;
   decide(state: State, nowMs: number): Outcome<Memory>;
+  /**
+   * What to do about a write of `decide` that the server refused, before the key is tried again. Pure:
+   * it is given the same state and the same instant.
+   */
+  decideRefused?(state: State, refused: RefusedWrite, nowMs: number): RefusalOutcome;
   readonly measure?: Measure<State>;
 }
 
@@ -176,6 +184,12 @@ export const idle: Outcome = {};
 
 export function recheckIn(delayMs: number): Outcome {
   return { recheckInMs: delayMs };
+}
+
+/** Names the rule that led to an outcome. One without writes and events gets none: it is not recorded. */
+export function because<Memory>(rule: string, outcome: Outcome<Memory>): Outcome<Memory> {
+  const { writes = [], events = [] } = outcome;
+  return writes.length + events.length === 0 ? outcome : { ...outcome, because: rule };
 }
 
 /** A kind that `observe` reads but whose changes concern no key by themselves. */

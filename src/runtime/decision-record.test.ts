@@ -36,7 +36,6 @@ function decision(name: string, data = ""): Decided {
       because: "the text is another",
       writes: [write, others.map((other) => create(configMapKind, other))],
       events: [{ about: map, type: "Normal", reason: "Copied", message: data }],
-      onRefused: () => ({ writes: [write] }),
     },
     done: 1,
     refused: { write, status },

@@ -4,7 +4,7 @@ import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { defineController, ownKey } from "./controller.ts";
 
-test("what is remembered of an object is forgotten when it is gone", async () => {
+test("controller runtime: what is remembered of an object is forgotten when it is gone", async () => {
   const seen: unknown[] = [];
   const counting = defineController<object | undefined, string>({
     name: "counting",
@@ -42,7 +42,7 @@ test("a controller that asks for it looks at everything again and again", async 
   assert.deepEqual(seen, ["a", "b", "a", "b", "a", "b"]);
 });
 
-test("what a decision asks to remember comes back until it is forgotten", async () => {
+test("controller runtime: what a decision asks to remember comes back until it is forgotten", async () => {
   const seen: unknown[] = [];
   const counting = defineController<number, number>({
     name: "counting",

@@ -1,4 +1,4 @@
-/** What the runtime does about refused writes: backoff, onRefused, a fresh start after success. */
+/** What the runtime does about refused writes: backoff, decideRefused, a fresh start after success. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
@@ -53,23 +53,21 @@ describe("a reconcile whose write is refused", () => {
     assert.deepEqual(atMs, [1_000, 1_005, 1_015]);
   });
 
-  test("has the writes and events of onRefused carried out", async () => {
+  test("has the writes and events of decideRefused carried out", async () => {
     const refusals: (string | undefined)[] = [];
     const reporting = deciding((map) => {
       if (map.data?.failed !== undefined) return {};
-      return {
-        writes: [create(configMapKind, INVALID), create(configMapKind, named("never"))],
-        onRefused: ({ write, status }) => {
-          refusals.push(status.reason);
-          assert.deepEqual(write, create(configMapKind, INVALID));
-          return {
-            writes: [patch(configMapKind, map, "merge", { data: { failed: status.reason } })],
-            events: [{ about: map, type: "Warning", reason: "FailedCreate", message: "no" }],
-          };
-        },
-      };
+      return { writes: [create(configMapKind, INVALID), create(configMapKind, named("never"))] };
     });
-    await using cluster = await startCluster({ controllers: [reporting] });
+    const decideRefused: (typeof reporting)["decideRefused"] = (map, { write, status }) => {
+      refusals.push(status.reason);
+      assert.deepEqual(write, create(configMapKind, INVALID));
+      return {
+        writes: [patch(configMapKind, map!, "merge", { data: { failed: status.reason } })],
+        events: [{ about: map!, type: "Warning", reason: "FailedCreate", message: "no" }],
+      };
+    };
+    await using cluster = await startCluster({ controllers: [{ ...reporting, decideRefused }] });
     await cluster.seed(configMapKind, { metadata: { name: "a" } });
     assert.deepEqual(refusals, ["Invalid"]);
     assert.deepEqual(cluster.names(configMapKind), ["a"]);
@@ -82,16 +80,14 @@ describe("a reconcile whose write is refused", () => {
     assert.deepEqual(refusals, ["Invalid"]);
   });
 
-  test("has no onRefused when all its writes succeed", async () => {
+  test("does not call decideRefused when all its writes succeed", async () => {
     const creating = deciding((map) =>
       map.metadata.name === "a"
-        ? {
-            writes: [patch(configMapKind, map, "merge", { data: { seen: "yes" } })],
-            onRefused: () => assert.fail("nothing was refused"),
-          }
+        ? { writes: [patch(configMapKind, map, "merge", { data: { seen: "yes" } })] }
         : {},
     );
-    await using cluster = await startCluster({ controllers: [creating] });
+    const decideRefused = () => assert.fail("nothing was refused");
+    await using cluster = await startCluster({ controllers: [{ ...creating, decideRefused }] });
     await cluster.seed(configMapKind, { metadata: { name: "a" } });
     assert.deepEqual(cluster.get(configMapKind, "a")?.data, { seen: "yes" });
     assert.deepEqual(

@@ -27,6 +27,8 @@ import type {
   Key,
   Outcome,
   Reconciled,
+  RefusalOutcome,
+  RefusedWrite,
 } from "./controller.ts";
 import { DecisionLog, recordOf } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
@@ -256,7 +258,8 @@ export class Runtime {
       const moment = { nowMs: clock.nowMs(), signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
-      outcome = controller.decide(state, clock.nowMs());
+      const decidedMs = clock.nowMs();
+      outcome = controller.decide(state, decidedMs);
       if (state === undefined)
         memory.delete(id); // nothing is there to remember anything of
       else if ("remember" in outcome) {
@@ -264,7 +267,10 @@ export class Runtime {
         else memory.set(id, outcome.remember);
       }
       const nowMs = clock.nowMs();
-      const { done, refused } = await this.#carryOut(outcome, controller, signal);
+      const onRefused = (refusal: RefusedWrite): RefusalOutcome =>
+        controller.decideRefused?.(state, refusal, decidedMs) ?? {};
+      const decision = { outcome, onRefused };
+      const { done, refused } = await this.#carryOut(decision, controller, signal);
       const seconds = (clock.elapsedMs() - startMs) / 1000;
       measured?.({ key, state, outcome, refused, done, nowMs, seconds });
       if (hasEffect(outcome)) {
@@ -298,7 +304,7 @@ export class Runtime {
   }
 
   async #carryOut(
-    outcome: Outcome<unknown>,
+    { outcome, onRefused }: Decision,
     controller: AnyController,
     signal: AbortSignal,
   ): Promise<Execution> {
@@ -311,8 +317,8 @@ export class Runtime {
     outcome.events?.forEach(note);
     if (outcome.writes === undefined) return { done: 0, refused: undefined };
     const execution = await execute(outcome.writes, client, find, note, clock, signal);
-    if (execution.refused !== undefined && outcome.onRefused !== undefined) {
-      const { writes = [], events = [] } = outcome.onRefused(execution.refused);
+    if (execution.refused !== undefined) {
+      const { writes = [], events = [] } = onRefused(execution.refused);
       events.forEach(note);
       await execute(writes, client, find, note, clock, signal);
     }
@@ -327,6 +333,12 @@ export class Runtime {
     const synced = controller.feeds.map(({ kind }) => this.#informers.informer(kind).synced);
     await Promise.race([Promise.all(synced), untilAborted(signal)]);
   }
+}
+
+/** An outcome, and what its controller decides if the server refuses one of the writes. */
+interface Decision {
+  readonly outcome: Outcome<unknown>;
+  onRefused(refused: RefusedWrite): RefusalOutcome;
 }
 
 /** Is in the set until it is settled. */

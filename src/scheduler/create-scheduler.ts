@@ -12,6 +12,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { profileFrom } from "./config/create-profile.ts";
 import type { SchedulerConfig } from "./config/scheduler-config.ts";
 import { connectFeeds } from "./cycle/cluster-feeds.ts";
+import type { Decision } from "./cycle/decide-node.ts";
 import { httpExtenders } from "./cycle/http-extenders.ts";
 import { createInformers, objectsOf } from "./cycle/informers.ts";
 import { PodStatusWriter } from "./cycle/pod-status-writer.ts";
@@ -27,6 +28,7 @@ import { builtInPlugins } from "./plugins/registry.ts";
 import { PreemptionExecutor } from "./preemption/preemption-executor.ts";
 import { Nominator } from "./queue/nominator.ts";
 import { SchedulingQueue } from "./queue/scheduling-queue.ts";
+import type { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
 const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
@@ -42,6 +44,8 @@ export interface SchedulerParts {
   readonly hostname: string;
   /** Beside the built-in ones; one with the same name replaces the built-in. */
   readonly plugins?: readonly PluginFactory[];
+  /** Called with every decision; it must not throw. */
+  onDecision?(pod: PodInfo, decision: Decision): void;
 }
 
 export interface RunningScheduler {
@@ -89,6 +93,11 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     objects,
     nominated: nominator,
     preemptions,
+    waitingPods: {
+      allow: (uid, plugin) => scheduler.permits.allow(uid, plugin),
+      reject: (uid, plugin, reason) => scheduler.permits.reject(uid, plugin, reason),
+    },
+    deviceMetrics: metrics,
     client,
     clock,
     random,
@@ -111,6 +120,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
       reusable,
       percentageOfNodesToScore: config.percentageOfNodesToScore,
     },
+    onDecision: parts.onDecision,
     extenders: config.extenders.length === 0 ? undefined : httpExtenders(config.extenders),
   });
   connectFeeds(

@@ -26,6 +26,7 @@ import type { Client } from "#client/client.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { SchedulerEvent } from "./cycle/scheduler-events.ts";
+import type { Candidate } from "./preemption/victims.ts";
 import type { QueuedPod } from "./queue/queued-pod.ts";
 import type { ClusterObjects } from "./snapshot/cluster-objects.ts";
 import type { NodeInfo } from "./snapshot/node-info.ts";
@@ -91,6 +92,8 @@ export interface PostFilterContext {
    * that it holds for the next pod of the same spec while the node does not change.
    */
   readonly isRepeatable: boolean;
+  /** Plugins whose preFilter did not run, because that of another one had rejected the pod. */
+  readonly unasked: ReadonlySet<string>;
   /**
    * Runs the filters of the cycle on a copy of a node, with pods added or removed by the caller.
    */
@@ -126,6 +129,14 @@ export interface Plugin<FilterState = unknown, ScoreState = unknown> {
     context: PostFilterContext,
     state: FilterState | undefined,
   ): PostFilterResult;
+  /** The same in steps, between which other work may run; for what takes milliseconds. */
+  postFilterSteps?(pod: PodInfo, context: PostFilterContext): Generator<void, PostFilterResult>;
+  /** In place of postFilter where extenders want a say in what is preempted. */
+  postFilterWithExtenders?(
+    pod: PodInfo,
+    context: PostFilterContext,
+    review: PreemptionReview,
+  ): Promise<PostFilterResult>;
   preScore?(
     pod: PodInfo,
     nodes: readonly NodeInfo[],
@@ -212,6 +223,12 @@ export interface WakeRule<Name extends EventName = EventName> {
 
 export type AnyWakeRule = { [Name in EventName]: WakeRule<Name> }[EventName];
 
+/** Asks the extenders which of the candidates are left; rejects if one of them fails. */
+export type PreemptionReview = (
+  pod: PodInfo,
+  candidates: readonly Candidate[],
+) => Promise<readonly Candidate[]>;
+
 /** A preemption that was decided. */
 export interface PreemptionTask {
   readonly pod: PodInfo;
@@ -225,6 +242,21 @@ export interface PreemptionTask {
 export interface Preemptions {
   isRunning(uid: string): boolean;
   start(task: PreemptionTask): void;
+}
+
+export interface DeviceMetrics {
+  /** A ResourceClaim for extended resources was created, or could not be. */
+  claimCreated(isOk: boolean): void;
+  /** One device with binding conditions was waited for. */
+  waitedForDevice(profile: string, driver: string, status: string, durationMs: number): void;
+}
+
+/** Pods that wait because a plugin's `permit` said so. */
+export interface WaitingPods {
+  /** One plugin lets the pod go; it is bound when all plugins have. */
+  allow(uid: string, plugin: string): void;
+  /** The pod gives its node back and is tried again. False if it was not waiting. */
+  reject(uid: string, plugin: string, reason: string): boolean;
 }
 
 /** Pods that are nominated to run on a node and do not run there yet. */
@@ -244,6 +276,8 @@ export interface Handle {
   readonly objects: ClusterObjects;
   readonly nominated: NominatedPods;
   readonly preemptions: Preemptions;
+  readonly waitingPods: WaitingPods;
+  readonly deviceMetrics: DeviceMetrics;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;

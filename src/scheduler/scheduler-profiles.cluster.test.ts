@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "vitest";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { readConfig } from "./config/read-config.ts";
 import { explainPod } from "./explain/explain-pod.ts";
-import { definePlugin, FITS, type PluginFactory, unresolvable } from "./plugin.ts";
+import { definePlugin, FITS, type Handle, type PluginFactory, unresolvable } from "./plugin.ts";
 import { startScheduling } from "./scheduling.testing.ts";
 
 const head = { apiVersion: "kubescheduler.config.k8s.io/v1", kind: "KubeSchedulerConfiguration" };
@@ -41,49 +42,95 @@ describe("scheduler profiles", () => {
     assert.equal(world.nodeOf("p"), "n2");
   });
 
+  test("a permit plugin makes a pod wait until it allows or rejects it", async () => {
+    let handle: Handle | undefined;
+    const gate: PluginFactory = {
+      name: "Gate",
+      create: (_args, given) => {
+        handle = given;
+        return definePlugin<undefined, undefined>({
+          name: "Gate",
+          permit: () => ({ waitMs: 60_000 }),
+        });
+      },
+    };
+    const { scheduler: config } = readConfig({
+      ...head,
+      profiles: [{ plugins: { multiPoint: { enabled: [{ name: "Gate" }] } } }],
+    });
+    await using world = await startScheduling({ config, plugins: [gate] });
+    await world.node("n1");
+    for (const name of ["p", "q", "r"]) await world.submit(name);
+    await world.cluster.clock.advance(1_000);
+    assert.equal(world.nodeOf("p"), undefined);
+    const uidOf = (name: string) => world.cluster.get(podKind, name)?.metadata.uid ?? "";
+    handle?.waitingPods.allow(uidOf("p"), "Gate");
+    assert.equal(handle?.waitingPods.reject(uidOf("q"), "Gate", "not today"), true);
+    await world.cluster.clock.advance(0);
+    assert.equal(world.nodeOf("p"), "n1");
+    assert.match(world.message("q") ?? "", /not today/);
+    await world.cluster.clock.advance(60_000);
+    assert.match(
+      world.message("r") ?? "",
+      /rejected due to timeout after waiting 1m0s at plugin Gate/,
+    );
+    const text = world.metrics.text();
+    assert.match(text, /scheduler_permit_wait_duration_seconds_count\{result="Success"\} 1\n/);
+    assert.match(
+      text,
+      /scheduler_permit_wait_duration_seconds_count\{result="Unschedulable"\} [1-9]/,
+    );
+  });
+
   test("extenders filter and score nodes over HTTP", async () => {
     const asked: string[] = [];
-    const server = createServer((request, reply) => {
-      let text = "";
-      request.on("data", (part) => {
-        text += part;
-      });
-      request.on("end", () => {
-        asked.push(request.url ?? "");
-        const { nodenames } = JSON.parse(text) as { nodenames: string[] };
-        const answer =
-          request.url === "/filter"
-            ? { nodenames: nodenames.filter((name) => name !== "n1"), failedNodes: { n1: "no" } }
-            : nodenames.map((host) => ({ host, score: host === "n3" ? 10 : 0 }));
-        reply.end(JSON.stringify(answer));
-      });
+    await using extender = await startExtender((path, { nodenames = [] }) => {
+      asked.push(path);
+      return path === "/filter"
+        ? { nodenames: nodenames.filter((name) => name !== "n1"), failedNodes: { n1: "no" } }
+        : nodenames.map((host) => ({ host, score: host === "n3" ? 10 : 0 }));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const urlPrefix = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { scheduler: config } = readConfig({
       ...head,
       extenders: [
         {
-          urlPrefix,
-          filterVerb: "filter",
-          prioritizeVerb: "score",
-          weight: 5,
-          nodeCacheCapable: true,
+          ...{ urlPrefix: extender.url, filterVerb: "filter", prioritizeVerb: "score" },
+          ...{ weight: 5, nodeCacheCapable: true },
         },
       ],
     });
-    {
-      await using world = await startScheduling({ config });
-      for (const name of ["n1", "n2", "n3"]) await world.node(name);
-      await world.submit("p");
-      for (let i = 0; i < 6_000 && world.nodeOf("p") === undefined; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      assert.equal(world.nodeOf("p"), "n3");
-      assert.deepEqual(asked, ["/filter", "/score"]);
-    }
-    server.close();
-    server.closeAllConnections();
+    await using world = await startScheduling({ config });
+    for (const name of ["n1", "n2", "n3"]) await world.node(name);
+    await world.submit("p");
+    await until(() => world.nodeOf("p") !== undefined);
+    assert.equal(world.nodeOf("p"), "n3");
+    assert.deepEqual(asked, ["/filter", "/score"]);
+  });
+
+  test("an extender with preemptVerb chooses among the nodes on which pods can be preempted", async () => {
+    const asked: unknown[] = [];
+    await using extender = await startExtender((_path, { nodeNameToMetaVictims = {} }) => {
+      asked.push(nodeNameToMetaVictims);
+      return { nodeNameToMetaVictims: { n2: nodeNameToMetaVictims.n2 } };
+    });
+    const { scheduler: config } = readConfig({
+      ...head,
+      extenders: [{ urlPrefix: extender.url, preemptVerb: "preempt", nodeCacheCapable: true }],
+    });
+    await using world = await startScheduling({ config });
+    for (const name of ["n1", "n2"]) await world.node(name);
+    const containers = [{ name: "c", image: "x", resources: { requests: { cpu: "3" } } }];
+    await world.submit("a", { containers, nodeName: "n1", priority: 1 });
+    await world.submit("b", { containers, nodeName: "n2", priority: 2 });
+    await world.submit("high", { containers, priority: 10 });
+    const nominated = () => world.cluster.get(podKind, "high")?.status?.nominatedNodeName;
+    await until(() => nominated() !== undefined);
+    assert.equal(nominated(), "n2");
+    const victims = (name: string) => ({
+      pods: [{ uid: world.cluster.get(podKind, name)?.metadata.uid }],
+      numPDBViolations: 0,
+    });
+    assert.deepEqual(asked[0], { n1: victims("a"), n2: victims("b") });
   });
 
   test("decision records explain a pod in words", async () => {
@@ -109,3 +156,38 @@ describe("scheduler profiles", () => {
     assert.match(text, /room is being made on node n1\n {2}preempted pod: default\/low/);
   });
 });
+
+interface Question {
+  readonly nodenames?: readonly string[];
+  readonly nodeNameToMetaVictims?: Readonly<Record<string, unknown>>;
+}
+
+/** Answers every request with what `answer` returns. */
+async function startExtender(
+  answer: (path: string, question: Question) => unknown,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, reply) => {
+    let text = "";
+    request.on("data", (part) => {
+      text += part;
+    });
+    request.on("end", () => {
+      reply.end(JSON.stringify(answer(request.url ?? "", JSON.parse(text) as Question)));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Extenders answer in real time. */
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let i = 0; i < 6_000 && !isTrue(); i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -44,9 +44,10 @@ export class SchedulingCluster implements AsyncDisposable {
   }
 
   /** Another scheduler on the same cluster. */
-  async another(): Promise<OtherScheduler> {
+  async another(wrap?: SchedulingOptions["wrap"]): Promise<OtherScheduler> {
     const life = new AbortController();
-    const scheduler = startOn(this.cluster, { seed: 2 }, new Metrics(), life.signal);
+    const options = { seed: 2, ...(wrap === undefined ? {} : { wrap }) };
+    const scheduler = startOn(this.cluster, options, new Metrics(), life.signal);
     const settle = async (): Promise<void> => {
       for (let round = 0; round < ROUNDS_MAX && scheduler.isBusy; round++) {
         await this.cluster.clock.advance(0);

@@ -7,18 +7,25 @@
  * 2. `ready` resolves when all nodes are registered and their kubelet server listens.
  * 3. What runs goes on after a restart: state is read from the API.
  */
+import type { Pod } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import type { BehaviourRule } from "./behaviour.ts";
+import { type BehaviourRule, behaviourOf } from "./behaviour.ts";
 import { nodeAddress } from "./node-address.ts";
 import { DEFAULT_TEMPLATE, type NodeTemplate } from "./node-template.ts";
-import { type SimulatedServing, startSimulatedServer } from "./simulated-kubelet-server.ts";
+import {
+  type SimulatedServer,
+  type SimulatedServing,
+  startSimulatedServer,
+} from "./simulated-kubelet-server.ts";
 import { SimulatedNodes } from "./simulated-nodes.ts";
 import { SimulatedPods } from "./simulated-pods.ts";
+import type { SummaryPod } from "./simulated-summary.ts";
+import { type SimulatedUsage, simulatedUsage } from "./simulated-usage.ts";
 
 export interface SimulationConfig {
   readonly nodes: NodeTemplate;
@@ -48,25 +55,34 @@ export interface RunningSimulation {
   readonly done: Promise<void>;
   /** Work that is to be done now. */
   busy(): number;
+  /** Starts the kubelet server of the nodes later, where there was no `serving` at the start. */
+  serve(serving: SimulatedServing): Promise<SimulatedServer>;
+  /** What the pods of a node use; undefined for nodes that are not simulated here. */
+  usageOf(nodeName: string): SimulatedUsage | undefined;
 }
 
 export function runSimulation(options: SimulationOptions, signal: AbortSignal): RunningSimulation {
+  const { pods: rules } = options.config;
+  const described = function* (pods: Iterable<Pod>): Iterable<SummaryPod> {
+    for (const pod of pods) yield { pod, behaviour: behaviourOf(pod, rules).behaviour };
+  };
   const ready = deferred<void>();
   let parts: { readonly nodes: SimulatedNodes; readonly pods: SimulatedPods } | undefined;
+  const serve = (serving: SimulatedServing): Promise<SimulatedServer> => {
+    const { client, clock, logger, config } = options;
+    const started = (): NonNullable<typeof parts> => parts!;
+    return startSimulatedServer(
+      {
+        ...{ serving, client, clock, logger, rules: config.pods },
+        nodes: () => started().nodes,
+        pods: () => started().pods,
+      },
+      signal,
+    );
+  };
   const run = async (): Promise<void> => {
     const { client, clock, random, logger, config, nodes: count, serving, renewMs } = options;
-    const started = (): NonNullable<typeof parts> => parts!;
-    const server =
-      serving === undefined
-        ? undefined
-        : await startSimulatedServer(
-            {
-              ...{ serving, client, clock, logger, rules: config.pods },
-              nodes: () => started().nodes,
-              pods: () => started().pods,
-            },
-            signal,
-          );
+    const server = serving === undefined ? undefined : await serve(serving);
     const endpoint = {
       port: server?.port ?? 0,
       address: (index: number) => serving?.address ?? nodeAddress(index),
@@ -90,6 +106,11 @@ export function runSimulation(options: SimulationOptions, signal: AbortSignal): 
   return {
     ready: ready.promise,
     done,
+    serve,
+    usageOf: (name) => {
+      if (parts?.nodes.get(name) === undefined) return undefined;
+      return simulatedUsage(described(parts.pods.ofNode(name)), options.clock.nowMs());
+    },
     busy: () => (parts === undefined ? 1 : parts.nodes.busy + parts.pods.busy),
   };
 }

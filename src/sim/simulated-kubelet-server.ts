@@ -9,8 +9,6 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Pod } from "#api/generated/core.v1.ts";
@@ -23,9 +21,8 @@ import { hasContainer, logContainer } from "#kubelet/server/log/log-container.ts
 import { parseLogOptions } from "#kubelet/server/log/log-options.ts";
 import { refuse } from "#kubelet/server/streams/join-runtime.ts";
 import { resourceMetrics } from "#kubelet/stats/resource-metrics.ts";
-import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type BehaviourRule, behaviourOf } from "./behaviour.ts";
@@ -67,41 +64,25 @@ export async function startSimulatedServer(
   signal: AbortSignal,
 ): Promise<SimulatedServer> {
   const { tls, clientCa, port, address } = parts.serving;
-  const server = createServer({
-    ...tls,
-    minVersion: "TLSv1.2",
-    ...(clientCa === undefined ? {} : { ca: clientCa }),
-    requestCert: clientCa !== undefined,
-    rejectUnauthorized: false, // tokens remain
-  });
-  limitServer(server, LIMITS);
-  const sockets = new Set<Duplex>();
-  server.on("connection", (socket: Socket) => {
-    if (address === undefined && nodeIndex(socket.localAddress ?? "") === undefined) {
-      socket.destroy();
-      return;
-    }
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
   const access = new Access({
     ...{ nodeName: "", client: parts.client, clock: parts.clock, tokens: true },
     ...{ anonymous: false, authorization: "Webhook" },
   });
   const answering = { ...parts, access };
-  server.on("request", (message, reply) => void answer(answering, message, reply));
-  server.on("upgrade", (message, socket) => void refuseStream(answering, message, socket));
-  const closed = new Promise<void>((resolve) => {
-    onAbort(signal, () => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, address ?? "0.0.0.0", resolve);
-  });
-  return { port: (server.address() as AddressInfo).port, closed };
+  const ca = clientCa === undefined ? {} : { ca: clientCa };
+  return await startHttpServer(
+    {
+      at: { host: address ?? "0.0.0.0", port },
+      // Tokens remain for clients without a certificate.
+      tls: { ...tls, ...ca, clientCertificates: clientCa === undefined ? "ignored" : "optional" },
+      limits: LIMITS,
+      accepts: ({ localAddress = "" }) =>
+        address !== undefined || nodeIndex(localAddress) !== undefined,
+      request: (message, reply) => void answer(answering, message, reply),
+      upgrade: (message, socket) => void refuseStream(answering, message, socket),
+    },
+    signal,
+  );
 }
 
 type Answering = SimulatedServerParts & { readonly access: Access };

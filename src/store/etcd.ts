@@ -11,6 +11,7 @@
 import type { Dial, TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import {
   ETCD_VALUE_BYTES_MAX,
   OPERATIONS_MAX,
@@ -33,6 +34,8 @@ export interface EtcdOptions {
   readonly callTimeoutMs?: number;
   /** Says when etcd is lost and when it is back. */
   readonly logger?: Logger;
+  /** Makes spans of calls that are made within a span. */
+  readonly tracer?: Tracer | undefined;
   /** How much history to keep, five minutes unless given; 0 leaves compaction to others. */
   readonly historyMs?: number;
   /** Calls `use` whenever the members have changed, until the signal aborts. */

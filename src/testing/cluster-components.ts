@@ -15,6 +15,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import type { Runtime } from "#runtime/run.ts";
 import { runSimulation } from "#sim/run-simulation.ts";
+import type { NodeAccess } from "./node-access.ts";
 
 export const COMPONENTS = ["controller-manager", "scheduler", "nodes"] as const;
 export type ComponentName = (typeof COMPONENTS)[number];
@@ -36,6 +37,7 @@ export interface ComponentParts {
   /** As in a file of `k8ts simulate --config`. */
   readonly simulation: unknown;
   readonly heartbeatMs: number;
+  readonly nodeAccess: NodeAccess;
 }
 
 export interface RunningPart {
@@ -159,11 +161,13 @@ function startNodes(parts: ComponentParts, signal: AbortSignal): RunningPart {
   const user: User = { name: "system:simulated-nodes", groups: ["system:masters"] };
   const transport = parts.transportAs(user, "kubelet");
   const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
-  return runSimulation(
+  const simulation = runSimulation(
     {
       ...{ client, clock, random, logger: silentLogger, nodes, serving: undefined },
       ...{ config: readSimulation(parts.simulation), renewMs: heartbeatMs },
     },
     signal,
   );
+  parts.nodeAccess.use(simulation);
+  return simulation;
 }

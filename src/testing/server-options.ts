@@ -6,8 +6,11 @@ import type { ApiServerOptions } from "#apiserver/server.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
+import type { NodeAccess } from "./node-access.ts";
 
-export function testServerOptions(): Omit<
+export function testServerOptions(
+  nodeAccess?: NodeAccess,
+): Omit<
   ApiServerOptions,
   "store" | "clock" | "random" | "serviceRanges" | "nodePorts" | "security" | "admission"
 > {
@@ -20,7 +23,12 @@ export function testServerOptions(): Omit<
     storedForm: "json",
     descriptions: () => NO_DESCRIPTIONS,
     metrics: new Metrics(),
-    kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
+    kubelets: {
+      addressTypes: ["InternalIP"],
+      tls: () => nodeAccess?.tls() ?? { verify: false },
+      connect:
+        nodeAccess === undefined ? undefined : (host, port) => nodeAccess.connect(host, port),
+    },
     externalAddress: "127.0.0.1:6443",
   };
 }

@@ -4,6 +4,7 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
+import type { NodeAccess } from "./node-access.ts";
 import { bootstrap, defaultAdmission } from "./secured.ts";
 import { testSecurityOptions, testServerOptions } from "./server-options.ts";
 
@@ -15,16 +16,18 @@ export interface MemoryServerOptions {
   readonly secured: boolean;
   /** Upstream's minute unless given. */
   readonly bookmarkEveryMs?: number;
+  /** The way to simulated nodes; there is none unless given. */
+  readonly nodeAccess?: NodeAccess;
 }
 
 /** Lives until the signal aborts. */
 export async function startMemoryServer(
-  { store, clock, random, secured, bookmarkEveryMs }: MemoryServerOptions,
+  { store, clock, random, secured, bookmarkEveryMs, nodeAccess }: MemoryServerOptions,
   signal: AbortSignal,
 ): Promise<ApiServer> {
   const server = await startApiServer(
     {
-      ...testServerOptions(),
+      ...testServerOptions(nodeAccess),
       store,
       clock,
       random,

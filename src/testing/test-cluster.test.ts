@@ -73,7 +73,7 @@ test("test cluster: pods of a node that is unreachable run elsewhere after the t
   );
 });
 
-test("test cluster: a fork has the same objects and goes its own way", async () => {
+test("startCluster: test cluster: a fork has the same objects and goes its own way", async () => {
   await using cluster = await startCluster();
   await cluster.apply(WEB);
   await using fork = await cluster.fork();
@@ -111,4 +111,21 @@ test("test cluster: kubeconfig() serves clients over HTTPS", async () => {
     nodes.items.map(({ metadata }) => metadata?.name),
     ["sim-0"],
   );
+});
+
+test("test cluster: logs() shows the lines of a simulated pod, as kubectl logs does", async () => {
+  await using cluster = await startCluster();
+  await cluster.apply(`
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations: { sim.k8ts.io/logs: "{\\"n\\":1.0}\\nsecond" }
+spec: { containers: [{ name: web, image: web }] }
+`);
+  assert.equal(await cluster.logs("web"), '{"n":1.0}\nsecond\n');
+  assert.equal(await cluster.logs("web", { tailLines: 1 }), "second\n");
+  await assert.rejects(cluster.logs("none"), /pods "none" not found/);
+  await cluster.restart("nodes");
+  assert.equal(await cluster.logs("web", { container: "web", tailLines: 1 }), "second\n");
 });

@@ -35,11 +35,14 @@ import { completed, type Draft } from "./build.ts";
 import { ClusterComponents, COMPONENTS, type ComponentName } from "./cluster-components.ts";
 import { Faults } from "./faults.ts";
 import { type HttpsAccess, openHttpsAccess } from "./https-access.ts";
+import { NodeAccess } from "./node-access.ts";
+import { type LogOptions, readLogs } from "./read-logs.ts";
 import { startMemoryServer } from "./start-memory-server.ts";
 
 export type { Draft } from "./build.ts";
 export type { ComponentName } from "./cluster-components.ts";
 export type { Faults } from "./faults.ts";
+export type { LogOptions } from "./read-logs.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const NAMESPACE = "default";
@@ -94,8 +97,16 @@ async function startOn(
   setMaxListeners(0, life.signal); // every part of the cluster listens
   // Bookmarks of some eighty watches every minute would be most of what happens in a year.
   const bookmarkEveryMs = clock instanceof VirtualClock ? BOOKMARK_EVERY_MS : undefined;
+  const nodeAccess = new NodeAccess();
   const server = await startMemoryServer(
-    { store, clock, random, secured: true, ...(bookmarkEveryMs && { bookmarkEveryMs }) },
+    {
+      store,
+      clock,
+      random,
+      nodeAccess,
+      secured: true,
+      ...(bookmarkEveryMs && { bookmarkEveryMs }),
+    },
     life.signal,
   );
   const faults = new Faults();
@@ -105,7 +116,7 @@ async function startOn(
   const components = new ClusterComponents({
     transportAs: (user, agent) =>
       faults.between(inProcessTransport(server.handle, user, agent), clock),
-    ...{ clock, random, builtIn, controllers: options.controllers ?? [] },
+    ...{ clock, random, nodeAccess, builtIn, controllers: options.controllers ?? [] },
     nodes: options.nodes ?? 1,
     simulation: options.simulation ?? {},
     heartbeatMs: durationMs(options.heartbeat ?? HEARTBEAT),
@@ -231,6 +242,12 @@ export class Cluster implements AsyncDisposable {
 
   names<T extends KubeObject>(kind: KindOf<T>, namespace?: string): readonly string[] {
     return this.list(kind, namespace).map(({ metadata }) => metadata.name ?? "");
+  }
+
+  /** What `kubectl logs` prints: the lines that a simulated pod's behaviour has (`sim.k8ts.io/logs`). */
+  async logs(pod: string, options: LogOptions = {}): Promise<string> {
+    const { namespace = NAMESPACE, ...wanted } = options;
+    return unwrap(await readLogs(this.#parts.server.handle, ADMIN, { namespace, pod, ...wanted }));
   }
 
   /** Moves time (`"24h"` or milliseconds) and waits until everything that follows has happened. */

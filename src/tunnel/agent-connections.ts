@@ -18,10 +18,19 @@ const FAULTS: Readonly<Record<string, string>> = {
   ETIMEDOUT: "i/o timeout",
 };
 
-/** Resolves when the stream has ended; its connections end with it. */
-export function serveConnections(stream: PacketStream, clock: Clock): Promise<Error | undefined> {
+export interface ServedConnections {
+  /** Resolves when the stream has ended; its connections end with it. */
+  readonly ended: Promise<Error | undefined>;
+  /** Resolves when no connection is open. */
+  idle(): Promise<void>;
+}
+
+export function serveConnections(stream: PacketStream, clock: Clock): ServedConnections {
   const established = new Map<number, Socket>();
   const dialling = new Map<bigint, Socket>();
+  /** Also those that are being closed, until everything is written. */
+  const open = new Set<Socket>();
+  const waiting = new Set<() => void>();
   let lastId = 0;
 
   const dial = (address: string, random: bigint): void => {
@@ -38,6 +47,7 @@ export function serveConnections(stream: PacketStream, clock: Clock): Promise<Er
     }
     const socket = connect({ ...place, noDelay: true, allowHalfOpen: false });
     dialling.set(random, socket);
+    open.add(socket);
     const timeout = clock.schedule(DIAL_TIMEOUT_MS, () =>
       socket.destroy(Object.assign(new Error("i/o timeout"), { code: "ETIMEDOUT" })),
     );
@@ -59,6 +69,10 @@ export function serveConnections(stream: PacketStream, clock: Clock): Promise<Er
       if (id === 0) {
         if (dialling.delete(random)) answer(`dial tcp ${address}: ${fault || "closed"}`);
       } else if (established.delete(id)) stream.send(closeResponsePacket(id, fault));
+      open.delete(socket);
+      if (open.size > 0) return;
+      for (const resolve of waiting) resolve();
+      waiting.clear();
     });
   };
 
@@ -102,15 +116,20 @@ export function serveConnections(stream: PacketStream, clock: Clock): Promise<Er
     }
   };
 
-  return new Promise((resolve) => {
+  const ended = new Promise<Error | undefined>((resolve) => {
     stream.start(receive, (error) => {
-      const sockets = [...established.values(), ...dialling.values()];
       established.clear();
       dialling.clear();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of open) socket.destroy();
       resolve(error);
     });
   });
+  return {
+    ended,
+    idle: async () => {
+      if (open.size > 0) await new Promise<void>((resolve) => waiting.add(resolve));
+    },
+  };
 }
 
 function placeOf(address: string): { host: string; port: number } | undefined {

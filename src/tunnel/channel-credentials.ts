@@ -5,7 +5,7 @@
  */
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
-import { type ChannelCredentials, type ChannelOptions, credentials } from "@grpc/grpc-js";
+import type { ChannelCredentials, ChannelOptions } from "@grpc/grpc-js";
 
 export interface ClientTls {
   /** PEM, as all; the system's authorities unless given. */
@@ -18,10 +18,11 @@ export interface ClientTls {
 
 const NO_NAME = "address.invalid";
 
-export function channelCredentials(
+export async function channelCredentials(
   host: string,
   { ca, cert, key, serverName = host }: ClientTls,
-): { readonly credentials: ChannelCredentials; readonly options: ChannelOptions } {
+): Promise<{ readonly credentials: ChannelCredentials; readonly options: ChannelOptions }> {
+  const { credentials } = await import("#lib/grpc/grpc-library.ts");
   const bytes = (pem: string | undefined): Buffer | null =>
     pem === undefined ? null : Buffer.from(pem);
   const isAddress = isIP(serverName) > 0;

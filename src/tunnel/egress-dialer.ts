@@ -5,8 +5,10 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { Client, credentials } from "@grpc/grpc-js";
+import type { Client } from "@grpc/grpc-js";
 import { onAbort } from "#lib/async/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type ClientTls, channelCredentials } from "./channel-credentials.ts";
 import { openTunnelSocket } from "./tunnel-socket.ts";
 
@@ -24,23 +26,42 @@ export type EgressServer = { readonly protocol: "HTTPConnect" | "GRPC" } & (
 );
 
 const HEAD_BYTES_MAX = 64 * 1024;
+/** An agent that does not answer must not hold a request for ever. */
+const DIAL_TIMEOUT_MS = 30_000;
 
-export function createEgressDialer(server: EgressServer): EgressDialer {
+export function createEgressDialer(server: EgressServer, clock: Clock): EgressDialer {
+  const dial = dialerOf(server);
+  return async (host, port, signal) => {
+    const late = new AbortController();
+    const timeout = clock.schedule(DIAL_TIMEOUT_MS, () =>
+      late.abort(new Error("dial timeout, backstop")),
+    );
+    const ends = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    try {
+      return await dial(host, port, ends);
+    } finally {
+      timeout.cancel();
+    }
+  };
+}
+
+type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Duplex>;
+
+function dialerOf(server: EgressServer): Dial {
   if (server.protocol === "GRPC") {
     const clientOf = grpcClients(server);
     return async (host, port, signal) =>
-      await openTunnelSocket(clientOf(), addressOf(host, port), signal);
+      await openTunnelSocket(await clientOf(), addressOf(host, port), signal);
   }
   return async (host, port, signal) => {
     const socket = openSocket(server);
-    const abort = (): void =>
-      void socket.destroy(new Error("the connection is not wanted any more"));
-    if (signal !== undefined) onAbort(signal, abort);
+    const abort = (): void => void socket.destroy(new Error(messageOf(signal.reason)));
+    onAbort(signal, abort);
     try {
       await throughConnect(socket, addressOf(host, port), shownOf(server));
       return socket;
     } finally {
-      signal?.removeEventListener("abort", abort);
+      signal.removeEventListener("abort", abort);
     }
   };
 }
@@ -57,8 +78,8 @@ function openSocket(server: EgressServer): Socket {
 }
 
 /** One channel is shared by all connections until the files of its TLS have changed. */
-function grpcClients(server: EgressServer): () => Client {
-  let made: { readonly client: Client; readonly by: string } | undefined;
+function grpcClients(server: EgressServer): () => Promise<Client> {
+  let made: { readonly client: Promise<Client>; readonly by: string } | undefined;
   return () => {
     const tls = "path" in server ? undefined : server.tls?.();
     const by = JSON.stringify(tls);
@@ -68,12 +89,13 @@ function grpcClients(server: EgressServer): () => Client {
   };
 }
 
-function grpcClient(server: EgressServer, tls: ClientTls | undefined): Client {
+async function grpcClient(server: EgressServer, tls: ClientTls | undefined): Promise<Client> {
+  const { Client, credentials } = await import("#lib/grpc/grpc-library.ts");
   const target = "path" in server ? `unix:${server.path}` : addressOf(server.host, server.port);
   const { credentials: how, options } =
     tls === undefined || "path" in server
       ? { credentials: credentials.createInsecure(), options: {} }
-      : channelCredentials(server.host, tls);
+      : await channelCredentials(server.host, tls);
   return new Client(target, how, {
     ...("path" in server ? { "grpc.default_authority": "localhost" } : {}),
     "grpc.max_receive_message_length": 16 * 1024 * 1024,

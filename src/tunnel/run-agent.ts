@@ -3,12 +3,14 @@
  * the address of the servers there may be several; each says how many, and the agent dials until it
  * has a stream to each. A stream that ends is made again: at once, then after a second, twice as long
  * each time up to ten.
+ *
+ * An agent that drains sends DRAIN, so that servers choose others for new connections, and ends when
+ * its last connection has ended.
  */
-import {
-  type ChannelCredentials,
-  type ChannelOptions,
-  Client,
-  type ClientDuplexStream,
+import type {
+  ChannelCredentials,
+  ChannelOptions,
+  ClientDuplexStream,
   Metadata,
 } from "@grpc/grpc-js";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
@@ -30,6 +32,8 @@ export interface AgentOptions {
   token?(): string;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
+  /** How often an idle connection is checked. */
+  readonly keepaliveMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called when the number of streams changes. */
@@ -37,30 +41,43 @@ export interface AgentOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Within which a server has to end the stream of an agent that has drained. */
+const END_TIMEOUT_MS = 1_000;
 
 const CHANNEL_OPTIONS = {
   "grpc.max_receive_message_length": 16 * 1024 * 1024,
   // Each stream has a connection of its own: behind one address there may be several servers.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.service_config_disable_resolution": 1,
-  "grpc.keepalive_time_ms": 30_000,
+  "grpc.keepalive_permit_without_calls": 1,
 };
+/** Upstream's servers disconnect clients that ask more often than every 30 s. */
+const KEEPALIVE_MS = 60_000;
 
-/** Lives until the signal aborts; then it sends DRAIN to the servers. */
-export async function runTunnelAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
+/** Lives until `signal` aborts, or until it has drained after `drain` has. */
+export async function runTunnelAgent(
+  options: AgentOptions,
+  signal: AbortSignal,
+  drain: AbortSignal = signal,
+): Promise<void> {
   const { clock, retryMinMs, retryMaxMs, logger } = options;
   const streams = new Map<string, Promise<void>>();
-  const ends = new Set<() => void>();
-  onAbort(signal, () => {
-    for (const end of ends) end();
+  const ends = { now: new Set<() => void>(), drained: new Set<() => void>() };
+  onAbort(drain, () => {
+    for (const end of [...ends.drained]) end();
   });
-  const over = untilAborted(signal);
+  onAbort(signal, () => {
+    for (const end of [...ends.now]) end();
+  });
+  const leaving = AbortSignal.any([signal, drain]);
+  const over = untilAborted(leaving);
   let wanted = 1;
   let waitMs = 0;
-  while (!signal.aborted) {
+  while (!leaving.aborted) {
     if (streams.size >= wanted) await Promise.race([...streams.values(), over]);
-    if (signal.aborted) break;
-    if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
+    if (leaving.aborted) break;
+    if (waitMs > 0) await clock.sleep(waitMs, leaving).catch(() => undefined);
+    if (leaving.aborted) break;
     const opened = await openStream(options, new Set(streams.keys()), ends);
     if (opened === "known" || opened === undefined) {
       waitMs = Math.min(Math.max(waitMs * 2, retryMinMs), retryMaxMs);
@@ -72,10 +89,11 @@ export async function runTunnelAgent(options: AgentOptions, signal: AbortSignal)
     const done = opened.done.then(() => {
       streams.delete(opened.serverId);
       options.onStreams?.(streams.size);
-      if (!signal.aborted) logger.warn("a server has gone away", { server: opened.serverId });
+      if (!leaving.aborted) logger.warn("a server has gone away", { server: opened.serverId });
     });
     streams.set(opened.serverId, done);
     options.onStreams?.(streams.size);
+    if (drain.aborted) for (const end of [...ends.drained]) end();
   }
   await Promise.all(streams.values());
 }
@@ -86,23 +104,32 @@ interface OpenStream {
   readonly done: Promise<void>;
 }
 
+/** Of each stream: what ends it at once, and what ends it when it has drained. */
+interface Ends {
+  readonly now: Set<() => void>;
+  readonly drained: Set<() => void>;
+}
+
 /** `known`: a server that the agent has a stream to. Undefined: there was no answer. */
 async function openStream(
-  { target, credentials, channelOptions, id, identifiers, token, clock, logger }: AgentOptions,
+  options: AgentOptions,
   known: ReadonlySet<string>,
-  ends: Set<() => void>,
+  ends: Ends,
 ): Promise<OpenStream | "known" | undefined> {
-  const client = new Client(target, credentials, { ...CHANNEL_OPTIONS, ...channelOptions });
-  const metadata = new Metadata();
-  metadata.set("agentID", id);
-  metadata.set("agentIdentifiers", identifiers);
+  const { target, credentials, channelOptions, clock, logger } = options;
+  const { Client, Metadata: NewMetadata } = await import("#lib/grpc/grpc-library.ts");
+  const metadata = new NewMetadata();
   try {
-    if (token !== undefined) metadata.set("Authorization", `Bearer ${token()}`);
+    fillMetadata(metadata, options);
   } catch (error) {
     logger.warn("the token cannot be read", { error });
-    client.close();
     return undefined;
   }
+  const client = new Client(target, credentials, {
+    ...CHANNEL_OPTIONS,
+    "grpc.keepalive_time_ms": options.keepaliveMs ?? KEEPALIVE_MS,
+    ...channelOptions,
+  });
   const call: ClientDuplexStream<Packet, ReadPacket> = client.makeBidiStreamRequest(
     AGENT_PATH,
     packetMethod.requestSerialize,
@@ -110,28 +137,44 @@ async function openStream(
     metadata,
   );
   const cancel = (): void => call.cancel();
-  ends.add(cancel);
+  ends.now.add(cancel);
+  ends.drained.add(cancel);
   const answered = await headersOf(call, clock);
-  ends.delete(cancel);
+  ends.drained.delete(cancel);
   const serverId = String(answered?.get("serverid")[0] ?? "");
   if (answered === undefined || known.has(serverId)) {
+    ends.now.delete(cancel);
     call.on("error", () => undefined);
     call.cancel();
     client.close();
     return answered === undefined ? undefined : "known";
   }
   const stream = new PacketStream(call);
+  const { ended, idle } = serveConnections(stream, clock);
   const drain = (): void => {
+    ends.drained.delete(drain);
     stream.send({ type: PACKET.drain, drain: {} });
-    call.cancel();
+    void idle().then(() => {
+      stream.end();
+      const timeout = clock.schedule(END_TIMEOUT_MS, cancel);
+      void ended.then(() => timeout.cancel());
+    });
   };
-  ends.add(drain);
-  const done = serveConnections(stream, clock).then(() => {
-    ends.delete(drain);
+  ends.drained.add(drain);
+  const done = ended.then(() => {
+    ends.now.delete(cancel);
+    ends.drained.delete(drain);
     client.close();
   });
   const serverCount = Math.max(1, Number(answered.get("servercount")[0] ?? 1) || 1);
   return { serverId, serverCount, done };
+}
+
+/** Throws if the token cannot be read. */
+function fillMetadata(metadata: Metadata, { id, identifiers, token }: AgentOptions): void {
+  metadata.set("agentID", id);
+  metadata.set("agentIdentifiers", identifiers);
+  if (token !== undefined) metadata.set("Authorization", `Bearer ${token()}`);
 }
 
 /** Undefined if the server refuses, cannot be reached or does not answer in time. */

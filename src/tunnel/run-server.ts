@@ -3,19 +3,10 @@
  * gRPC or with HTTP CONNECT, on TCP or a unix socket.
  */
 import { rmSync } from "node:fs";
-import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
-import {
-  Metadata,
-  Server,
-  ServerCredentials,
-  type ServerDuplexStream,
-  status,
-} from "@grpc/grpc-js";
+import type { Server, ServerCredentials, ServerDuplexStream } from "@grpc/grpc-js";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import { type ServerTls, startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import { parseAgentIdentifiers } from "./agent-identifiers.ts";
 import { AGENT_PATH, type Packet, PROXY_PATH, packetMethod, type ReadPacket } from "./packet.ts";
@@ -32,7 +23,8 @@ export interface TlsFiles {
 
 export type Place =
   | { readonly host: string; readonly port: number; readonly tls?: TlsFiles | undefined }
-  | { readonly path: string };
+  /** A unix socket; a file that is there is replaced unless it is to be kept. */
+  | { readonly path: string; readonly keepsExisting?: boolean };
 
 export interface TunnelServerOptions {
   readonly server: TunnelServer;
@@ -41,42 +33,59 @@ export interface TunnelServerOptions {
   readonly count: number;
   readonly agents: Place;
   readonly frontends: { readonly mode: "grpc" | "http-connect"; readonly at: Place };
+  /** How often an idle connection of agents, or of API servers with gRPC, is checked. */
+  readonly keepaliveMs?: { readonly agents: number; readonly frontends: number };
   /** Throws unless the token is an agent's; agents need none without it. */
   authenticate?(token: string): Promise<void>;
   readonly logger: Logger;
 }
 
 type Call = ServerDuplexStream<ReadPacket, Packet>;
+type Grpc = typeof import("#lib/grpc/grpc-library.ts");
 
-const GRPC_OPTIONS = {
-  "grpc.max_receive_message_length": 16 * 1024 * 1024,
-  "grpc.max_concurrent_streams": 10_000,
-};
+const KEEPALIVE_MS = { agents: 30_000, frontends: 30_000 };
+
+function grpcServer({ Server: NewServer }: Grpc, keepaliveMs: number): Server {
+  return new NewServer({
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+    "grpc.max_concurrent_streams": 10_000,
+    "grpc.keepalive_time_ms": keepaliveMs,
+  });
+}
+
+/** Each connection of an API server is one connection to a node. */
+const CONNECT_LIMITS = { connectionsMax: 10_000, headersWithinMs: 30_000, requestWithinMs: 30_000 };
 
 /** Answers the ports of agents and frontends (0 for a socket); ends with the signal. */
 export async function runTunnelServer(
   options: TunnelServerOptions,
   signal: AbortSignal,
 ): Promise<{ readonly agentPort: number; readonly frontendPort: number }> {
-  const agentServer = new Server(GRPC_OPTIONS);
+  const { keepaliveMs = KEEPALIVE_MS } = options;
+  const grpc = await import("#lib/grpc/grpc-library.ts");
+  const agentServer = grpcServer(grpc, keepaliveMs.agents);
   agentServer.addService(
     { connect: { path: AGENT_PATH, ...packetMethod } },
-    { connect: (call: Call) => void serveAgent(call, options) },
+    { connect: (call: Call) => void serveAgent(grpc, call, options) },
   );
-  const agentPort = await bind(agentServer, options.agents, signal);
+  const agentPort = await bind(grpc, agentServer, options.agents, signal);
   const { mode, at } = options.frontends;
   if (mode === "http-connect") {
     return { agentPort, frontendPort: await listenConnect(options, at, signal) };
   }
-  const frontendServer = new Server(GRPC_OPTIONS);
+  const frontendServer = grpcServer(grpc, keepaliveMs.frontends);
   frontendServer.addService(
     { proxy: { path: PROXY_PATH, ...packetMethod } },
     { proxy: (call: Call) => serveProxyStream(options.server, call) },
   );
-  return { agentPort, frontendPort: await bind(frontendServer, at, signal) };
+  return { agentPort, frontendPort: await bind(grpc, frontendServer, at, signal) };
 }
 
-async function serveAgent(call: Call, options: TunnelServerOptions): Promise<void> {
+async function serveAgent(
+  { Metadata, status }: Grpc,
+  call: Call,
+  options: TunnelServerOptions,
+): Promise<void> {
   const { server, id, count, authenticate, logger } = options;
   const text = (name: string): string => String(call.metadata.get(name)[0] ?? "");
   const agentId = text("agentid");
@@ -111,23 +120,27 @@ async function serveAgent(call: Call, options: TunnelServerOptions): Promise<voi
   call.end();
 }
 
-function bind(server: Server, place: Place, signal: AbortSignal): Promise<number> {
+function bind(grpc: Grpc, server: Server, place: Place, signal: AbortSignal): Promise<number> {
   onAbort(signal, () => server.forceShutdown());
-  if ("path" in place) rmSync(place.path, { force: true });
+  makeRoom(place);
   const target = "path" in place ? `unix:${place.path}` : `${bracketed(place.host)}:${place.port}`;
   return new Promise((resolve, reject) => {
-    server.bindAsync(target, credentialsOf(place), (error, port) =>
+    server.bindAsync(target, credentialsOf(grpc, place), (error, port) =>
       error === null ? resolve(port) : reject(error),
     );
   });
 }
 
-function credentialsOf(place: Place): ServerCredentials {
-  if ("path" in place || place.tls === undefined) return ServerCredentials.createInsecure();
+function makeRoom(place: Place): void {
+  if ("path" in place && place.keepsExisting !== true) rmSync(place.path, { force: true });
+}
+
+function credentialsOf({ ServerCredentials: made }: Grpc, place: Place): ServerCredentials {
+  if ("path" in place || place.tls === undefined) return made.createInsecure();
   const { cert, key, ca } = place.tls;
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
   const authorities = ca === undefined ? null : Buffer.from(ca);
-  return ServerCredentials.createSsl(authorities, [pair], ca !== undefined);
+  return made.createSsl(authorities, [pair], ca !== undefined);
 }
 
 async function listenConnect(
@@ -135,36 +148,25 @@ async function listenConnect(
   place: Place,
   signal: AbortSignal,
 ): Promise<number> {
-  const http = httpServerOf(place);
-  const open = new Set<Duplex>();
-  http.on("connect", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    open.add(socket);
-    socket.on("close", () => open.delete(socket));
-    serveConnect(server, request.url ?? "", socket, head);
-  });
-  http.on("request", (_request, reply) => {
-    reply.writeHead(405, { "content-type": "text/plain; charset=utf-8" });
-    reply.end("this proxy only supports CONNECT passthrough\n");
-  });
-  if ("path" in place) rmSync(place.path, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    http.once("error", reject);
-    if ("path" in place) http.listen(place.path, resolve);
-    else http.listen(place.port, place.host, resolve);
-  });
-  onAbort(signal, () => {
-    http.close();
-    http.closeAllConnections();
-    for (const socket of open) socket.destroy();
-  });
-  return "path" in place ? 0 : (http.address() as AddressInfo).port;
+  makeRoom(place);
+  const listening = await startHttpServer(
+    {
+      at: "path" in place ? { path: place.path } : { host: place.host, port: place.port },
+      tls: "path" in place || place.tls === undefined ? undefined : tlsOf(place.tls),
+      limits: CONNECT_LIMITS,
+      connect: ({ url = "" }, socket, head) => serveConnect(server, url, socket, head),
+      request: (_request, reply) => {
+        reply.writeHead(405, { "content-type": "text/plain; charset=utf-8" });
+        reply.end("this proxy only supports CONNECT passthrough\n");
+      },
+    },
+    signal,
+  );
+  return listening.port;
 }
 
-function httpServerOf(place: Place): HttpServer {
-  if ("path" in place || place.tls === undefined) return createServer();
-  const { cert, key, ca } = place.tls;
-  const needed = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: true };
-  return createTlsServer({ cert, key, ...needed });
+function tlsOf({ cert, key, ca }: TlsFiles): ServerTls {
+  return ca === undefined ? { cert, key } : { cert, key, ca, clientCertificates: "required" };
 }
 
 function bracketed(host: string): string {

@@ -35,6 +35,7 @@ export function serveConnect(
     closed: () => void socket.end(),
   });
   socket.on("error", () => undefined); // a close follows
+  socket.on("end", () => void socket.end()); // HTTP servers leave that open; a close follows
   socket.on("close", () => {
     cancel();
     connection?.close();

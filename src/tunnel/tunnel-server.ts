@@ -17,7 +17,7 @@ export type Strategy = (typeof STRATEGIES)[number];
 
 const PENDING_MAX = 10_000;
 
-/** Who wants a connection. Either `connected` or `failed` is called, once; after `connected`, `closed` is. */
+/** The client that asked for a connection. Either `connected` or `failed` is called, once; after `connected`, `closed` is. */
 export interface Frontend {
   connected(connection: TunnelConnection): void;
   failed(why: string): void;
@@ -36,24 +36,30 @@ export interface TunnelConnection {
 export interface AgentInfo {
   readonly id: string;
   readonly identifiers: AgentIdentifiers;
+  /** It asked for no new connections. */
+  readonly isDraining: boolean;
 }
 
-interface Agent extends AgentInfo {
+interface Agent extends Omit<AgentInfo, "isDraining"> {
   readonly stream: PacketStream;
   readonly established: Map<number, Frontend>;
   readonly pending: Map<bigint, Frontend>;
   isDraining: boolean;
 }
 
+/** Why a dial failed, as metrics name it. */
+export type DialFailure = "no_agent" | "error_response" | "backend_close" | "frontend_close";
+
 export class TunnelServer {
+  readonly strategies: readonly Strategy[];
   readonly #random: Random;
-  readonly #strategies: readonly Strategy[];
   readonly #agents = new Set<Agent>();
+  readonly #failures = new Map<DialFailure, number>();
   #dials = 0n;
 
   constructor(random: Random, strategies: readonly Strategy[] = ["default"]) {
     this.#random = random;
-    this.#strategies = strategies;
+    this.strategies = strategies;
     this.#dials = BigInt(random.integer(2 ** 31)) << 31n;
   }
 
@@ -61,8 +67,20 @@ export class TunnelServer {
     return [...this.#agents];
   }
 
+  get pendingDials(): number {
+    return sum([...this.#agents].map(({ pending }) => pending.size));
+  }
+
+  get establishedConnections(): number {
+    return sum([...this.#agents].map(({ established }) => established.size));
+  }
+
+  get dialFailures(): ReadonlyMap<DialFailure, number> {
+    return this.#failures;
+  }
+
   /** Resolves when its stream has ended. */
-  serveAgent(info: AgentInfo, stream: PacketStream): Promise<void> {
+  serveAgent(info: Omit<AgentInfo, "isDraining">, stream: PacketStream): Promise<void> {
     const agent: Agent = {
       ...{ ...info, stream, isDraining: false },
       ...{ established: new Map(), pending: new Map() },
@@ -70,10 +88,13 @@ export class TunnelServer {
     this.#agents.add(agent);
     return new Promise((resolve) => {
       stream.start(
-        (packet) => receive(agent, packet),
+        (packet) => receive(agent, packet, (reason) => this.#count(reason)),
         () => {
           this.#agents.delete(agent);
-          for (const frontend of agent.pending.values()) frontend.failed("the agent has gone away");
+          for (const frontend of agent.pending.values()) {
+            this.#count("backend_close");
+            frontend.failed("the agent has gone away");
+          }
           for (const one of agent.established.values()) one.closed("the agent has gone away");
           agent.pending.clear();
           agent.established.clear();
@@ -87,6 +108,7 @@ export class TunnelServer {
   dial(address: string, frontend: Frontend): () => void {
     const agent = this.#choose(address);
     if (agent === undefined) {
+      this.#count("no_agent");
       frontend.failed("No agent available");
       return () => undefined;
     }
@@ -102,13 +124,18 @@ export class TunnelServer {
     });
     return () => {
       if (!agent.pending.delete(random)) return;
+      this.#count("frontend_close");
       agent.stream.send({ type: PACKET.closeDial, closeDial: { random } });
     };
   }
 
+  #count(reason: DialFailure): void {
+    this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
+  }
+
   #choose(address: string): Agent | undefined {
     const host = address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-    for (const strategy of this.#strategies) {
+    for (const strategy of this.strategies) {
       const fit = [...this.#agents].filter(({ identifiers }) => {
         if (strategy === "destHost") return identifiers.hosts.has(host);
         return strategy === "default" || identifiers.defaultRoute;
@@ -121,15 +148,17 @@ export class TunnelServer {
   }
 }
 
-function receive(agent: Agent, packet: ReadPacket): void {
+type CountFailure = (reason: DialFailure) => void;
+
+function receive(agent: Agent, packet: ReadPacket, countFailure: CountFailure): void {
   switch (packet.type) {
     case PACKET.dialResponse:
-      dialled(agent, packet);
+      dialled(agent, packet, countFailure);
       return;
     case PACKET.closeDial: {
       const { random = 0n } = packet.closeDial ?? {};
       const frontend = agent.pending.get(random);
-      agent.pending.delete(random);
+      if (agent.pending.delete(random)) countFailure("backend_close");
       frontend?.failed("the agent has given up");
       return;
     }
@@ -155,7 +184,7 @@ function receive(agent: Agent, packet: ReadPacket): void {
   }
 }
 
-function dialled(agent: Agent, { dialResponse }: ReadPacket): void {
+function dialled(agent: Agent, { dialResponse }: ReadPacket, countFailure: CountFailure): void {
   const { random = 0n, connectId = 0, error = "" } = dialResponse ?? {};
   const frontend = agent.pending.get(random);
   agent.pending.delete(random);
@@ -165,6 +194,7 @@ function dialled(agent: Agent, { dialResponse }: ReadPacket): void {
     return;
   }
   if (error !== "") {
+    countFailure("error_response");
     frontend.failed(error);
     return;
   }
@@ -176,4 +206,8 @@ function dialled(agent: Agent, { dialResponse }: ReadPacket): void {
       if (agent.established.delete(connectId)) agent.stream.send(closeRequestPacket(connectId));
     },
   });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
 }

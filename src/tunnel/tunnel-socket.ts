@@ -1,6 +1,8 @@
 /** A connection through a tunnel that speaks packets over gRPC, as a stream that stands for a socket. */
 import { Duplex } from "node:stream";
 import type { Client } from "@grpc/grpc-js";
+import { onAbort } from "#lib/async/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
 import { closeRequestPacket, dataPacket, PACKET, PROXY_PATH, packetMethod } from "./packet.ts";
 import { PacketStream } from "./packet-stream.ts";
 import { withSocketMethods } from "./socket-methods.ts";
@@ -9,7 +11,7 @@ import { withSocketMethods } from "./socket-methods.ts";
 export function openTunnelSocket(
   client: Client,
   address: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const call = client.makeBidiStreamRequest(
@@ -25,14 +27,14 @@ export function openTunnelSocket(
     };
     const abort = (): void => {
       call.cancel();
-      fail("the connection is not wanted any more");
+      fail(messageOf(signal.reason));
     };
-    signal?.addEventListener("abort", abort, { once: true });
+    onAbort(signal, abort);
     stream.start(
       (packet) => {
         if (packet.type === PACKET.dialResponse) {
           const { error = "", connectId = 0 } = packet.dialResponse ?? {};
-          signal?.removeEventListener("abort", abort);
+          signal.removeEventListener("abort", abort);
           if (error !== "") {
             call.cancel();
             fail(error);
@@ -44,7 +46,7 @@ export function openTunnelSocket(
         else if (packet.type === PACKET.closeResponse) opened?.close(packet.closeResponse?.error);
       },
       (error) => {
-        signal?.removeEventListener("abort", abort);
+        signal.removeEventListener("abort", abort);
         if (opened === undefined) fail(error?.message ?? "the tunnel has ended");
         else opened.close(error?.message);
       },

@@ -10,6 +10,7 @@ import { deferred } from "#lib/async/deferred.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createEgressDialer, type EgressDialer } from "./egress-dialer.ts";
 import { runTunnelAgent } from "./run-agent.ts";
 import { runTunnelServer } from "./run-server.ts";
@@ -23,7 +24,14 @@ afterEach(async () => {
 interface World {
   readonly dial: EgressDialer;
   readonly server: TunnelServer;
-  startAgent(id?: string, token?: string): Promise<{ stop(): Promise<void> }>;
+  startAgent(id?: string, token?: string): Promise<StartedAgent>;
+}
+
+interface StartedAgent {
+  /** At once. */
+  stop(): Promise<void>;
+  /** `done` resolves when its last connection has ended. */
+  drain(): { readonly done: Promise<void> };
 }
 
 async function world(
@@ -48,10 +56,14 @@ async function world(
     life.signal,
   );
   return {
-    dial: createEgressDialer({ protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path }),
+    dial: createEgressDialer(
+      { protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path },
+      systemClock,
+    ),
     server,
     startAgent: async (id = "a1", token) => {
       const agentLife = new AbortController();
+      const drain = new AbortController();
       const connected = deferred<void>();
       const done = runTunnelAgent(
         {
@@ -64,6 +76,7 @@ async function world(
           },
         },
         agentLife.signal,
+        drain.signal,
       );
       const stop = async (): Promise<void> => {
         agentLife.abort();
@@ -71,7 +84,13 @@ async function world(
       };
       cleanUps.push(stop);
       await connected.promise;
-      return { stop };
+      return {
+        stop,
+        drain: () => {
+          drain.abort();
+          return { done };
+        },
+      };
     },
   };
 }
@@ -175,6 +194,48 @@ describe.each(["http-connect", "grpc"] as const)("Konnectivity tunnel, mode %s",
     assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes are under way`);
     socket.on("error", () => undefined);
     socket.destroy();
+  });
+
+  test("an agent that drains keeps its connections until they end; new ones go to the others", async () => {
+    const { dial, server, startAgent } = await world(mode);
+    const leaving = await startAgent("leaving");
+    const port = await listen(echo);
+    const old = await dial("127.0.0.1", port);
+    await startAgent("staying");
+    while (server.agents.length < 2) await systemClock.sleep(5);
+    const { done } = leaving.drain();
+    let isOver = false;
+    void done.then(() => {
+      isOver = true;
+    });
+    while (!server.agents.some(({ isDraining }) => isDraining)) await systemClock.sleep(5);
+    for (let i = 0; i < 10; i++) {
+      const next = await dial("127.0.0.1", port);
+      next.write("new");
+      assert.equal(await read(next, 3), "new");
+      next.destroy();
+    }
+    old.write("still");
+    assert.equal(await read(old, 5), "still");
+    assert.equal(isOver, false);
+    old.destroy();
+    await done;
+    assert.deepEqual(
+      server.agents.map(({ id }) => id),
+      ["staying"],
+    );
+  });
+
+  test("a dial without an answer ends after 30 s: dial timeout, backstop", async () => {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    const asked = deferred<void>();
+    const port = await listen(() => asked.resolve());
+    const protocol = mode === "grpc" ? "GRPC" : "HTTPConnect";
+    const dial = createEgressDialer({ protocol, host: "127.0.0.1", port }, clock);
+    const dialled = assert.rejects(dial("127.0.0.1", 1), /dial timeout, backstop/);
+    await asked.promise;
+    await clock.advance(30_000);
+    await dialled;
   });
 
   test("an agent that goes ends its connections; the next one serves", async () => {

@@ -74,7 +74,7 @@ function waiting(condition: () => boolean): { poke(): void; done: Promise<void> 
   return { poke: () => void (condition() && resolve()), done };
 }
 
-describe("typed verbs", () => {
+describe("k8ts: typed verbs", () => {
   test("create, read, replace, delete", async () => {
     const namespace = await makeNamespace("crud");
     const made = await core.createNamespacedConfigMap({

@@ -286,7 +286,7 @@ async function letGo(kind: Kind, one: string): Promise<void> {
 const served = builtInKinds.filter(isStable);
 const stored = served.filter(({ verbs }) => verbs.includes("watch"));
 
-describe("kinds that are stored", () => {
+describe("every kind: kinds that are stored", () => {
   test.each(stored.map((kind) => ({ title: `${kind.apiVersion} ${kind.names.kind}`, kind })))(
     "$title",
     async ({ kind }) => {
@@ -344,7 +344,7 @@ describe("kinds that are stored", () => {
   );
 });
 
-describe("kinds that are answered", () => {
+describe("every kind: kinds that are answered", () => {
   const answered = served.filter(({ verbs }) => verbs.length === 1 && verbs[0] === "create");
 
   test.each(

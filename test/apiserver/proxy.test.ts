@@ -88,7 +88,7 @@ afterAll(async () => {
 const ask = (path: string, more: object = {}) =>
   askHttps(server, { path: NS + path, token: "admin", ...more });
 
-describe.skipIf(address === undefined)("proxies", () => {
+describe.skipIf(address === undefined)("API server proxy: proxies", () => {
   test("what is sent on, and what is not", async () => {
     const headers = {
       "x-mine": "1",

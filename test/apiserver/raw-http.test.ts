@@ -47,7 +47,7 @@ describe("a request that takes too long", () => {
   });
 });
 
-describe("a connection", () => {
+describe("HTTP/1.1: a connection", () => {
   let server: TestServer;
   const open = (): Promise<Raw> => Raw.open(server.port, server.kubeconfig);
 

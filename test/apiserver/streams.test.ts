@@ -192,7 +192,7 @@ test("a log is followed over HTTP/2 too, to its end", async () => {
   assert.deepEqual(lines, ["first line\n", "later\n"]);
 });
 
-describe("refusals", () => {
+describe("k8ts: refusals", () => {
   const spdy = { connection: "Upgrade", upgrade: "SPDY/3.1" };
   const rows = [
     { path: "on-old/exec?stdout=1", headers: {}, code: 400, text: "Upgrade request required" },

@@ -7,13 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test, vi } from "vitest";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { startKmsPlugin } from "#apiserver/encryption/kms/kms-plugin.testing.ts";
 import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { openTracing } from "#cmd/apiserver/tracing.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
-import { askHttps } from "./https-ask.ts";
+import { missingProgram } from "../../tools/debian-packages.ts";
+import { startEtcd } from "../store/etcd-cluster.ts";
+import { askHttps, type HttpsAsk } from "./https-ask.ts";
 import { startTestServer } from "./test-server.ts";
 import { type ReceivedSpan, startTraceCollector } from "./trace-collector.ts";
 
@@ -21,8 +24,10 @@ const TOKENS = 'tok,admin,1,"system:masters"\nreader,ann,2\n';
 const CLIENT = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 const TRACEPARENT = `00-${CLIENT.traceId}-${CLIENT.spanId}-01`;
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const SECRETS = "/api/v1/namespaces/default/secrets";
+const missing = missingProgram("etcd");
 
-describe("tracing", { timeout: 60_000 }, () => {
+describe("k8ts: tracing", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-tracing-"));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   let files = 0;
@@ -104,12 +109,24 @@ describe("tracing", { timeout: 60_000 }, () => {
     const { spans } = collector;
     const names = spans.map(({ name }) => name).sort();
     assert.deepEqual(names, [
+      "Call validating webhook",
       "Create",
+      "Create etcd3",
       "HTTP POST",
       "POST /api/v1/namespaces/{:namespace}/configmaps",
     ]);
     const call = spans.find(({ name }) => name === "HTTP POST") as ReceivedSpan;
     assert.equal(call.kind, 3);
+    const hookCall = spans.find(({ name }) => name.startsWith("Call")) as ReceivedSpan;
+    assert.equal(call.parentSpanId, hookCall.spanId);
+    const { UID: _, ...asked } = hookCall.attributes;
+    assert.deepEqual(asked, {
+      configuration: "hook",
+      webhook: "hook.example.com",
+      resource: "/v1, Resource=configmaps",
+      subresource: "",
+      operation: "CREATE",
+    });
     assert.equal(hook.traceparents.at(-1), `00-${CLIENT.traceId}-${call.spanId}-01`);
     assert.ok(spans.every(({ traceId }) => traceId === CLIENT.traceId));
     const request = spans.find(({ name }) => name.startsWith("POST")) as ReceivedSpan;
@@ -121,6 +138,63 @@ describe("tracing", { timeout: 60_000 }, () => {
     assert.equal(request.resource["service.name"], "apiserver");
     assert.ok(request.durationMs >= 0 && request.durationMs < 60_000);
   });
+
+  test.skipIf(missing !== undefined)(
+    `spans of writes on etcd, of KMS and of the calls to etcd${missing ? ` (${missing})` : ""}`,
+    async () => {
+      await using etcd = await startEtcd();
+      await using collector = await startTraceCollector();
+      const socket = join(directory, "kms.sock");
+      await using _plugin = await startKmsPlugin(socket);
+      const encryption = join(directory, "encryption.yaml");
+      const kms = `{kms: {apiVersion: v2, name: kms-a, endpoint: "unix://${socket}"}}`;
+      const rule = `{resources: [secrets], providers: [${kms}]}`;
+      writeFileSync(
+        encryption,
+        `{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [${rule}]}`,
+      );
+      const file = configFile({ endpoint: collector.endpoint, samplingRatePerMillion: 0 });
+      {
+        await using server = await startTestServer({
+          tokens: TOKENS,
+          flags: [
+            ...[`--etcd-servers=${etcd.endpoints.join(",")}`, `--tracing-config-file=${file}`],
+            `--encryption-provider-config=${encryption}`,
+          ],
+        });
+        const ask = (request: HttpsAsk) =>
+          askHttps(server, { ...request, token: "tok", headers: { traceparent: TRACEPARENT } });
+        const body = { metadata: { name: "traced" } };
+        assert.equal((await ask({ method: "POST", path: SECRETS, body })).code, 201);
+        const path = `${SECRETS}/traced`;
+        const { json } = await ask({ path });
+        const changed = { ...json, data: { a: "" } };
+        assert.equal((await ask({ method: "PUT", path, body: changed })).code, 200);
+      }
+      const { spans } = collector;
+      const below = (parent: ReceivedSpan | undefined): string[] =>
+        spans
+          .filter(({ parentSpanId }) => parentSpanId === parent?.spanId)
+          .map(({ name }) => name)
+          .sort();
+      const named = (name: string) => spans.find((span) => span.name === name);
+      const stored = ["TransformToStorage with envelopeTransformer", "etcdserverpb.KV/Txn"];
+      assert.deepEqual(below(named("Create etcd3")), stored);
+      assert.deepEqual(below(named("GuaranteedUpdate etcd3")), stored);
+      assert.ok(below(named("Create")).includes("Create etcd3"));
+      assert.ok(below(named("Get")).includes("etcdserverpb.KV/Range"));
+      assert.deepEqual(named("Create etcd3")?.attributes, {
+        ...{ key: "/registry/secrets/default/traced", type: "*core.Secret" },
+        ...{ group: "", resource: "secrets" },
+      });
+      const call = named("etcdserverpb.KV/Txn");
+      assert.equal(call?.kind, 3);
+      assert.equal(call?.attributes["rpc.system.name"], "grpc");
+      assert.equal(call?.attributes["rpc.response.status_code"], "OK");
+      const transform = named("TransformToStorage with envelopeTransformer");
+      assert.equal(transform?.attributes["transformer.provider.name"], "kms-a");
+    },
+  );
 
   test("traceparent of any other user is a link: the sampling rate decides", async () => {
     await using collector = await startTraceCollector();

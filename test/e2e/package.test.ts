@@ -22,7 +22,7 @@ import { buildProgram } from "../built-program.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-describe("the npm package", () => {
+describe("k8ts: the npm package", () => {
   const project = mkdtempSync(join(tmpdir(), "k8ts-project-"));
   const installed = join(project, "node_modules", "k8ts");
 

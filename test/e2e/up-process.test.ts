@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { parseKubeconfig } from "#pki/kubeconfig.ts";
 import { buildProgram, PROGRAM, startProgram } from "../built-program.ts";
 
-describe("the process of k8ts up", () => {
+describe("k8ts: the process of k8ts up", () => {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-process-"));
   let folders = 0;
 

@@ -62,7 +62,8 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
   }, 60_000);
 
   test("join --control-plane: two machines become etcd members with a vote and API servers", async () => {
-    for (const machine of [m2, m3]) await machine.run(...program(machine, joinCommand));
+    await m2.run(...program(m2, joinCommand));
+    await m3.run(...program(m3, [...joinCommand, "--node"]));
     const members = JSON.parse(await m3.k8ts("etcd", "member", "list", "-o", "json"));
     assert.deepEqual(
       members.map((one: { name: string; isLearner: boolean }) => [one.name, one.isLearner]).sort(),
@@ -87,6 +88,10 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
       info,
       /server: https:\/\/192\.168\.88\.1:6443|"server": "https:\/\/192\.168\.88\.1:6443"/,
     );
+  }, 180_000);
+
+  test("join --control-plane --node: the machine is a node, too", async () => {
+    await until(async () => / Ready /.test(await m1.kubectl("get", "node", "m3")), LONG);
   }, 180_000);
 
   test("etcd defrag and snapshot save work while the cluster serves", async () => {
@@ -124,6 +129,16 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
     await until(async () => (await endpointsOf(m2)) === "192.168.88.2 192.168.88.3", LONG);
     await m3.kubectl("get", "configmap", "shared");
     assert.equal((await m1.tryRun("pgrep", "-x", "etcd")).exitCode, 1);
+  }, 120_000);
+
+  test("leave --force: cleans up where no other member answers; without it nothing is removed", async () => {
+    await m2.run("pkill", "-9", "-f", "k8ts.js up|^etcd ");
+    const refused = await m3.tryRun(...program(m3, ["leave"]));
+    assert.match(refused.stderr, /no etcd member answers.*\(--force cleans up here anyway\)/);
+    await m3.run("ls", join(m3.data, "etcd"));
+    await m3.k8ts("leave", "--force");
+    assert.equal((await m3.tryRun("ls", m3.data)).exitCode, 2);
+    assert.equal((await m3.tryRun("pgrep", "-x", "etcd|containerd")).exitCode, 1);
   }, 120_000);
 });
 

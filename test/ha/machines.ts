@@ -1,13 +1,14 @@
 /**
  * Machines on one network without a way out, each a set of namespaces (network, mounts, processes, host
- * name) inside a machine of the test's own, so that everything ends with it. Machine 1 is `m1` with
- * the address 192.168.88.1, and so on. The network between two of them can be cut.
+ * name) inside a machine of the test's own, so that everything ends with it. The first one has the address
+ * 192.168.88.1, and so on; they are `m1`, `m2`, … unless names are given. The network between two of them
+ * can be cut.
  */
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import type { ProgramResult } from "#host/run-program.ts";
 import { PROGRAM } from "../built-program.ts";
-import { startMachine } from "../e2e/node/machine.ts";
+import { type Machine, startMachine } from "../e2e/node/machine.ts";
 
 export interface TestMachine {
   readonly name: string;
@@ -48,34 +49,13 @@ echo "$pid" > "$3"
 wait
 `;
 
-export async function startMachines(count: number): Promise<TestMachines> {
+export async function startMachines(which: number | readonly string[]): Promise<TestMachines> {
+  const names =
+    typeof which === "number" ? Array.from({ length: which }, (_, at) => `m${at + 1}`) : which;
   const outer = await startMachine();
   const bridge = "ip link add lan type bridge && ip link set lan up";
   await mustRun(outer.run("sh", ["-c", bridge]), bridge);
-  const machines: TestMachine[] = [];
-  for (let number = 1; number <= count; number++) {
-    const [name, address] = [`m${number}`, `192.168.88.${number}`];
-    const pidFile = join(outer.dir, `${name}.pid`);
-    outer.start("bash", ["-c", ADD_MACHINE, "bash", name, address, pidFile, MACHINE]);
-    const wait = `until [ -s ${pidFile} ]; do sleep 0.02; done; cat ${pidFile}`;
-    const pid = (await mustRun(outer.run("sh", ["-c", wait]), wait)).trim();
-    const data = join(outer.dir, `data-${name}`);
-    const env = [
-      ...[`HOME=${join(outer.dir, name)}`, `KUBECONFIG=${join(data, "kubeconfig")}`],
-      "K8TS_NO_INSTALL=1",
-    ];
-    const enter = ["-t", pid, "--net", "--mount", "--pid", "--ipc", "--uts", "env", ...env];
-    const tryRun: TestMachine["tryRun"] = (program, ...args) =>
-      outer.run("nsenter", [...enter, program, ...args]);
-    const run: TestMachine["run"] = async (program, ...args) =>
-      await mustRun(tryRun(program, ...args), `${name}: ${program} ${args.join(" ")}`);
-    const k8ts: TestMachine["k8ts"] = (...args) =>
-      run(process.execPath, PROGRAM, ...args, "--data", data);
-    const kubectl: TestMachine["kubectl"] = (...args) => run("kubectl", ...args);
-    const start: TestMachine["start"] = (program, ...args) =>
-      outer.start("nsenter", [...enter, program, ...args]);
-    machines.push({ name, address, data, run, tryRun, start, k8ts, kubectl });
-  }
+  const machines = await Promise.all(names.map((name, at) => addMachine(outer, name, at + 1)));
   const rule = async (verb: "-A" | "-D", a: TestMachine, b: TestMachine): Promise<void> => {
     for (const direction of ["INPUT", "OUTPUT"]) {
       const peer = direction === "INPUT" ? "-s" : "-d";
@@ -89,6 +69,30 @@ export async function startMachines(count: number): Promise<TestMachines> {
     mend: (a, b) => rule("-D", a, b),
     [Symbol.asyncDispose]: () => outer[Symbol.asyncDispose](),
   };
+}
+
+async function addMachine(outer: Machine, name: string, number: number): Promise<TestMachine> {
+  const address = `192.168.88.${number}`;
+  const pidFile = join(outer.dir, `${name}.pid`);
+  outer.start("bash", ["-c", ADD_MACHINE, "bash", name, address, pidFile, MACHINE]);
+  const wait = `until [ -s ${pidFile} ]; do sleep 0.02; done; cat ${pidFile}`;
+  const pid = (await mustRun(outer.run("sh", ["-c", wait]), wait)).trim();
+  const data = join(outer.dir, `data-${name}`);
+  const env = [
+    ...[`HOME=${join(outer.dir, name)}`, `KUBECONFIG=${join(data, "kubeconfig")}`],
+    "K8TS_NO_INSTALL=1",
+  ];
+  const enter = ["-t", pid, "--net", "--mount", "--pid", "--ipc", "--uts", "env", ...env];
+  const tryRun: TestMachine["tryRun"] = (program, ...args) =>
+    outer.run("nsenter", [...enter, program, ...args]);
+  const run: TestMachine["run"] = async (program, ...args) =>
+    await mustRun(tryRun(program, ...args), `${name}: ${program} ${args.join(" ")}`);
+  const k8ts: TestMachine["k8ts"] = (...args) =>
+    run(process.execPath, PROGRAM, ...args, "--data", data);
+  const kubectl: TestMachine["kubectl"] = (...args) => run("kubectl", ...args);
+  const start: TestMachine["start"] = (program, ...args) =>
+    outer.start("nsenter", [...enter, program, ...args]);
+  return { name, address, data, run, tryRun, start, k8ts, kubectl };
 }
 
 async function mustRun(running: Promise<ProgramResult>, what: string): Promise<string> {

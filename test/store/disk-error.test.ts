@@ -25,7 +25,7 @@ const rows = [
   { name: "several pages", call: "writev", from: 60, refused: false },
 ];
 
-describe.skipIf(missing !== undefined)(`disk errors${missing ? ` (${missing})` : ""}`, () => {
+describe.skipIf(missing !== undefined)(`k8ts: disk errors${missing ? ` (${missing})` : ""}`, () => {
   for (const { name, call, from, refused } of rows) {
     test(`${name} cannot be written`, { timeout: 150_000 }, async () => {
       const directory = mkdtempSync(join(tmpdir(), "k8ts-disk-error-"));

@@ -16,7 +16,7 @@ const VALUE = Buffer.alloc(2_500, "x");
 const TIME = { timeout: 120_000 };
 const cannot = whyNoMount();
 
-describe.skipIf(cannot !== undefined)(`a full disk${cannot ? ` (${cannot})` : ""}`, () => {
+describe.skipIf(cannot !== undefined)(`k8ts: a full disk${cannot ? ` (${cannot})` : ""}`, () => {
   test("writes fail clearly, reads go on, and writes go on when there is room", async () => {
     using disk = mountSmallDisk();
     const ballast = join(disk.path, "ballast");
@@ -104,7 +104,7 @@ describe.skipIf(cannot !== undefined)(`making room${cannot ? ` (${cannot})` : ""
 });
 
 describe.skipIf(cannot !== undefined)(
-  `history on a full disk${cannot ? ` (${cannot})` : ""}`,
+  `k8ts: history on a full disk${cannot ? ` (${cannot})` : ""}`,
   () => {
     test("history that fills the disk is given up before a write is refused", TIME, async () => {
       const diskBytes = 3 * DISK_BYTES; // half of it is more than the pages that are kept in reserve

@@ -8,7 +8,7 @@ const [m1, m2, u1] = [{ manager: "m1" }, { manager: "m2" }, { manager: "u1" }];
 const forced = { manager: "m2", force: true };
 const configMap = () => new History("v1", "ConfigMap");
 
-describe("owning what is applied", () => {
+describe("server-side apply: owning what is applied", () => {
   test("the fields of the configuration", () => {
     const history = configMap();
     assert.equal(
@@ -54,7 +54,7 @@ describe("owning what is applied", () => {
   });
 });
 
-describe("conflicts", () => {
+describe("server-side apply: conflicts", () => {
   test("one", () => {
     const history = configMap();
     history.apply(m1, { data: { k: "v" } });
@@ -186,7 +186,7 @@ describe("lists", () => {
   });
 });
 
-describe("configurations that do not fit", () => {
+describe("server-side apply: configurations that do not fit", () => {
   const rows: readonly (readonly [applied: JsonObject, code: number, message: string])[] = [
     [{ kind: "Secret" }, 400, "invalid object type: /v1, Kind=Secret"],
     [{ apiVersion: "apps/v1" }, 400, "invalid object type: apps/v1, Kind=ConfigMap"],

@@ -15,6 +15,7 @@ import {
 } from "#api/meta/status.ts";
 import { type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
 import { conflictsStatus } from "./conflicts.ts";
 import { emptyObject } from "./empty-object.ts";
 import { isEmptySet } from "./field-set.ts";
@@ -58,8 +59,13 @@ const KUBECTL = "kubectl";
 const BEFORE_FIRST_APPLY = "before-first-apply";
 
 export function applyPatch(input: ApplyInput): Result<JsonObject> {
+  return finish(applySteps(input));
+}
+
+/** The same in steps: objects of many fields take long. */
+export function* applySteps(input: ApplyInput): Steps<Result<JsonObject>> {
   try {
-    return applyTo(input);
+    return yield* applyTo(input);
   } catch (error) {
     if (!(error instanceof LiveError)) throw error;
     return failure(unknownStatus(error.message));
@@ -69,9 +75,13 @@ export function applyPatch(input: ApplyInput): Result<JsonObject> {
 /** Validation allows live lists with duplicate keys; apply to those fails. */
 class LiveError extends Error {}
 
-function onLive<T>({ live, schema, applied }: ApplyInput, failing: string, work: () => T): T {
+function* onLive<T>(
+  { live, schema, applied }: ApplyInput,
+  failing: string,
+  work: () => Steps<T>,
+): Steps<T> {
   try {
-    return work();
+    return yield* work();
   } catch (error) {
     if (!(error instanceof ItemError)) throw error;
     const why = liveFault(live ?? {}, schema) ?? error.message;
@@ -82,7 +92,7 @@ function onLive<T>({ live, schema, applied }: ApplyInput, failing: string, work:
 const NO_FIRST =
   "failed to create manager for existing fields: failed to convert new object (%v) to smd typed: ";
 
-function applyTo(input: ApplyInput): Result<JsonObject> {
+function* applyTo(input: ApplyInput): Steps<Result<JsonObject>> {
   const { schema, live, applied, apiVersion, manager, nowIso } = input;
   const fault = inputFault(input);
   if (fault !== undefined) return failure(badRequestStatus(fault));
@@ -95,25 +105,30 @@ function applyTo(input: ApplyInput): Result<JsonObject> {
   const managers =
     decoded.value.length > 0
       ? decoded.value
-      : onLive(input, NO_FIRST, () => firstManagers(input, current, versions));
+      : yield* onLive(input, NO_FIRST, () => firstManagers(input, current, versions));
+  yield;
   const invalid = appliedFault(applied, schema);
   if (invalid !== undefined) {
     const subject = describe(metadataOf(applied), applied);
     return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
   }
-  const outcome = onLive(input, "failed to create typed live object (%v): ", () =>
+  yield;
+  const outcome = yield* onLive(input, "failed to create typed live object (%v): ", () =>
     decide(input, current, managers, versions, input.force),
   );
+  yield;
   const conflicts = unforgiven(input, current, outcome.conflicts);
   if (conflicts.length > 0) return failure(conflictsStatus(conflicts));
 
   const { object, others, applier, last } = outcome;
   const changed = !jsonEqual(object, current);
+  yield;
   const self = { ...applier, time: changed ? nowIso : last?.time };
   const same = last?.fields === self.fields && last.apiVersion === self.apiVersion;
   const owner = same && last.time === self.time ? last : self;
   const owners = isEmptySet(self.fields) ? others : [...others, owner];
   const entries = encodeManagers(owners, managedFieldsOf(live));
+  yield;
   const result = withManagedFields(changed ? object : current, entries);
   return success(manager === KUBECTL ? withLastApplied(result, applied) : result);
 }
@@ -128,16 +143,20 @@ interface Decision {
   readonly conflicts: readonly Conflict[];
 }
 
-function decide(
+function* decide(
   input: ApplyInput,
   current: JsonObject,
   managers: readonly Manager[],
   versions: Versions,
   force: boolean,
-): Decision {
+): Steps<Decision> {
   const { schema, applied, apiVersion, manager, subresource, filter } = input;
   const known = reconcileManagers(managers, versions);
-  const stated = filtered(fieldsOf(applied, schema), filter);
+  yield;
+  const fields = fieldsOf(applied, schema);
+  yield;
+  const stated = filtered(fields, filter);
+  yield;
   const named: Manager = {
     name: manager,
     operation: "Apply",
@@ -151,28 +170,30 @@ function decide(
   const same = last?.apiVersion === apiVersion && jsonEqual(last.fields, named.fields);
   const applier = same ? { ...named, fields: last.fields } : named;
   const others = known.filter((one) => one !== last);
+  yield;
   const merged = mergeApplied(current, applied, schema);
+  yield;
   const owners = [...others, { ...named, fields: stated }];
   const object = same ? merged : pruned(merged, owners, last, versions);
+  yield;
   const changes = new Changes(versions, current, object, filter);
-  return {
-    object,
-    others: withoutLost(others, changes),
-    applier,
-    last,
-    conflicts: force ? [] : findConflicts(others, changes),
-  };
+  const left = withoutLost(others, changes);
+  yield;
+  const conflicts = force ? [] : findConflicts(others, changes);
+  return { object, others: left, applier, last, conflicts };
 }
 
 /** The "before-first-apply" manager, which owns all fields of an object without managedFields. */
-function firstManagers(
+function* firstManagers(
   { live, schema, apiVersion, nowIso, subresource, filter }: ApplyInput,
   current: JsonObject,
   versions: Versions,
-): readonly Manager[] {
+): Steps<readonly Manager[]> {
   if (live === undefined) return [];
   const changes = new Changes(versions, emptyObject(schema), current, filter);
-  const fields = withoutSystemFields(changes.at(apiVersion)!.changed);
+  const { changed } = changes.at(apiVersion)!;
+  yield;
+  const fields = withoutSystemFields(changed);
   if (isEmptySet(fields)) return [];
   return [
     {

@@ -18,7 +18,7 @@ import { compareElements, formatElement } from "./path-element.ts";
 
 const spec = { "f:spec": { "f:a": {}, "f:b": { ".": {}, "f:c": {} } } };
 
-describe("operations", () => {
+describe("server-side apply: operations", () => {
   test("union", () => {
     assert.equal(union(spec, { "f:spec": { "f:a": {} } }), spec);
     assert.deepEqual(union(spec, { "f:spec": {} }), { "f:spec": { ".": {}, ...spec["f:spec"] } });
@@ -68,7 +68,7 @@ describe("operations", () => {
   });
 });
 
-describe("elements", () => {
+describe("server-side apply: elements", () => {
   test("order: members, keys by value, values, indices", () => {
     const sorted = [
       ".",
@@ -93,7 +93,7 @@ describe("elements", () => {
   });
 });
 
-describe("decoding", () => {
+describe("server-side apply: decoding", () => {
   test("a set in order stays the same object", () => {
     assert.equal(decodeFieldSet(spec), spec);
     assert.equal(decodeFieldSet(undefined), EMPTY_SET);
@@ -128,7 +128,7 @@ describe("decoding", () => {
   }
 });
 
-describe("laws", () => {
+describe("server-side apply: laws", () => {
   const nodeOf = (depth: number): fc.Arbitrary<FieldSet> => {
     if (depth === 0) return fc.constant(LEAF);
     const element = fc.constantFrom("f:a", "f:b", 'k:{"n":1}', 'v:"x"');

@@ -121,7 +121,7 @@ const bare = (object: JsonObject) => withManagedFields(object, undefined);
 const stored = (object: JsonObject): JsonObject =>
   deepFreeze({ ...object, metadata: { ...(object.metadata as JsonObject), uid: "u" } });
 
-describe("fuzz", () => {
+describe("server-side apply: fuzz", () => {
   for (const [seed, type] of TYPES.entries()) {
     const schema = schemaOf(type);
 

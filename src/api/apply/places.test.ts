@@ -8,7 +8,7 @@ import { resetFieldsOf, STATUS_RESETS_METADATA } from "./reset-fields.ts";
 import { managersAfterScale, scaleManagers } from "./scale.ts";
 import { filtered } from "./versions.ts";
 
-describe("fields that a place resets", () => {
+describe("server-side apply: fields that a place resets", () => {
   const all = {
     "f:metadata": { "f:labels": { "f:a": {} }, "f:ownerReferences": { 'k:{"uid":"u"}': {} } },
     "f:spec": {
@@ -63,7 +63,7 @@ describe("fields that a place resets", () => {
   });
 });
 
-describe("scale", () => {
+describe("server-side apply: scale", () => {
   const replicas = { "f:spec": { "f:replicas": {} } };
   const entry = (manager: string, operation: string, fieldsV1: object, more: object = {}) => ({
     manager,
@@ -106,7 +106,7 @@ describe("scale", () => {
   });
 });
 
-describe("times", () => {
+describe("server-side apply: times", () => {
   const at = (time: string, data: object, manager = "m") => ({
     metadata: { name: "a", managedFields: [{ manager, time }] },
     data,

@@ -7,7 +7,7 @@ import { applyUpdate, History } from "./history.testing.ts";
 const configMap = () => new History("v1", "ConfigMap");
 const [m1, m2] = [{ manager: "m1" }, { manager: "m2" }];
 
-describe("who writes a field owns it", () => {
+describe("server-side apply: who writes a field owns it", () => {
   test("a create owns all it sets, but nothing that the server sets", () => {
     const history = configMap().put(m1, {
       metadata: { labels: { a: "b" }, finalizers: ["x"], uid: "u", generation: 1 },
@@ -136,7 +136,7 @@ describe("lists and structs", () => {
   });
 });
 
-describe("places", () => {
+describe("server-side apply: places", () => {
   const except = (name: string) => ({ except: fieldSet([name]) });
   test("a subresource is a manager of its own, and its reset fields have no manager", () => {
     const main = { manager: "a", filter: except("status") };
@@ -162,7 +162,7 @@ describe("places", () => {
   });
 });
 
-describe("stated managers", () => {
+describe("server-side apply: stated managers", () => {
   test("a request may state them", () => {
     const history = configMap().put(m1, { data: { k: "v" } });
     const managedFields = [
@@ -224,7 +224,7 @@ describe("stated managers", () => {
   }
 });
 
-test("more than ten updaters: the oldest are put together", () => {
+test("server-side apply: more than ten updaters: the oldest are put together", () => {
   const history = configMap();
   const data: Record<string, string> = {};
   for (let i = 0; i < 13; i++) {
@@ -255,7 +255,7 @@ test("lists with invalid items: the object ends up without managedFields", () =>
   assert.equal(result, next);
 });
 
-test("other versions of the kind: compared in the manager's version, forgotten when not served", () => {
+test("server-side apply: other versions of the kind: compared in the manager's version, forgotten when not served", () => {
   const v1 = schemaOf("core.v1.ConfigMap");
   const seam = {
     schema: (apiVersion: string) => (apiVersion === "old/v1" ? v1 : undefined),

@@ -25,7 +25,7 @@ test("cloneObject: a copy has no other prototype", () => {
   assert.deepEqual(Object.keys(copy), ["__proto__"]);
 });
 
-test("a spread copy has the empty collections; marking one of the two leaves the other as it was", () => {
+test("cloneObject: a spread copy has the empty collections; marking one of the two leaves the other as it was", () => {
   const spec: Record<string, unknown> = { nodeName: "a" };
   markEmptyCollection(spec, "tolerations");
   const copy = { ...spec };

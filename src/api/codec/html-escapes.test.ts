@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { escapeHtml } from "./html-escapes.ts";
 
-test("signs of pages are escaped, and mean the same", () => {
+test("escapeHtml: signs of pages are escaped, and mean the same", () => {
   const value = { "a<b": "<script>&\u2028\u2029é</script>" };
   const text = escapeHtml(JSON.stringify(value));
   assert.equal(

@@ -6,7 +6,7 @@ import { JSON_DEPTH_MAX, JSON_TEXT_DEPTH_MAX } from "./json-syntax.ts";
 
 const container = (members: string) => `{"spec":{"containers":[{"name":"c",${members}}]}}`;
 
-describe("what is wrong with an object, in upstream's words", () => {
+describe("JSON codec: what is wrong with an object, in upstream's words", () => {
   const rows: readonly (readonly [string, string, string])[] = [
     [
       "core.v1.ConfigMap",
@@ -141,7 +141,7 @@ describe("what is wrong with an object, in upstream's words", () => {
   });
 });
 
-describe("unknown and duplicate fields", () => {
+describe("JSON codec: unknown and duplicate fields", () => {
   const rows = [
     { name: "case matters", text: `{"Data":{"a":"b"}}`, want: ['unknown field "Data"'] },
     {
@@ -288,7 +288,7 @@ describe("texts that are not JSON", () => {
   });
 });
 
-describe("the normal form", () => {
+describe("JSON codec: the normal form", () => {
   const decode = (type: string, text: string) => {
     const decoded = decodeJson(schemaOf(type), text);
     assert.ok(decoded.ok, encodeJson(decoded));

@@ -12,6 +12,7 @@
  * code. Only when those three do not agree that the input is plain is it read again, exactly.
  */
 import type { StructSchema } from "#api/schema/schema.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
 import { decodeExactly } from "./exact-decoder.ts";
 import { scanJson } from "./json-scan.ts";
 import {
@@ -42,16 +43,23 @@ export function decodeJson(schema: StructSchema, input: string | Uint8Array): De
       return { ok: true, value: normal, strictErrors: [] };
     }
   }
-  const decoded = exactly(schema, parsed.text);
-  if (decoded.ok || decoded.error !== TOO_DEEP) return decoded;
-  return { ok: false, error: syntaxErrorOf(parsed.bytes, JSON_DEPTH_MAX) };
+  return finish(exactly(schema, parsed));
 }
 
 /** The normal form of a value that is no text any more: the outcome of a patch, a draft. */
 export function normalize(schema: StructSchema, value: unknown): Decoded {
+  return finish(normalizeSteps(schema, value));
+}
+
+/** The same in steps: what is not plain takes several times as long. */
+export function* normalizeSteps(schema: StructSchema, value: unknown): Steps<Decoded> {
   const normal = quickly(schema, value, false);
   if (normal !== undefined) return { ok: true, value: normal, strictErrors: [] };
-  return decodeJson(schema, encodeJson(value));
+  yield;
+  const parsed = parse(encodeJson(value));
+  if (!parsed.ok) return parsed;
+  yield;
+  return yield* exactly(schema, parsed);
 }
 
 export type ParsedJson =
@@ -112,19 +120,19 @@ function encodeExactly(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-type Parsed =
-  | {
-      readonly ok: true;
-      readonly text: string;
-      readonly bytes: Uint8Array;
-      readonly value: unknown;
-      readonly keys: number;
-      /** Deeper than what can be kept. */
-      readonly deep: boolean;
-      /** The parsed value loses information of the text. */
-      readonly odd: boolean;
-    }
-  | { readonly ok: false; readonly error: string };
+interface ParsedText {
+  readonly ok: true;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+  readonly value: unknown;
+  readonly keys: number;
+  /** Deeper than what can be kept. */
+  readonly deep: boolean;
+  /** The parsed value loses information of the text. */
+  readonly odd: boolean;
+}
+
+type Parsed = ParsedText | { readonly ok: false; readonly error: string };
 
 // A byte order mark is no JSON, so it must not be dropped unseen.
 const utf8Decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -170,8 +178,14 @@ function quickly(
   }
 }
 
-function exactly(schema: StructSchema, text: string): Decoded {
-  const decoded = decodeExactly(schema, parseJsonTree(text));
-  if (!decoded.ok) return decoded;
+function* exactly(schema: StructSchema, { text, bytes }: ParsedText): Steps<Decoded> {
+  const tree = parseJsonTree(text);
+  yield;
+  const decoded = decodeExactly(schema, tree);
+  if (!decoded.ok) {
+    if (decoded.error !== TOO_DEEP) return decoded;
+    return { ok: false, error: syntaxErrorOf(bytes, JSON_DEPTH_MAX) };
+  }
+  yield;
   return { ...decoded, value: normalizerOf(schema)(decoded.value) };
 }

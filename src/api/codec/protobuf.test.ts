@@ -36,7 +36,7 @@ test("every built-in type survives JSON, protobuf and JSON again", () => {
   }
 });
 
-test("an empty object survives too", () => {
+test("protobuf codec: an empty object survives too", () => {
   for (const type of protobufTypes) {
     const schema = schemaOf(type);
     const empty = decodeJson(schema, "{}");
@@ -63,7 +63,7 @@ function messageOf(schema: StructSchema, object: Record<string, unknown>): Uint8
   return w.finish();
 }
 
-describe("bytes", () => {
+describe("protobuf codec: bytes", () => {
   // What clients send: a ConfigMap p with data and binaryData.
   const configMap = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEhkKAwoBcBIGCgFrEgF2GgoKA2JpbhIDAAECGgAiAA==";
 
@@ -125,7 +125,7 @@ describe("bytes", () => {
   });
 });
 
-describe("bad bytes", () => {
+describe("protobuf codec: bad bytes", () => {
   const rows: readonly (readonly [string, readonly number[], string])[] = [
     ["a length beyond the end", [0x0a, 0x7f], "unexpected EOF"],
     ["half a varint", [0x0a, 0x80], "unexpected EOF"],

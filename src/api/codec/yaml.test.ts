@@ -48,7 +48,7 @@ describe("scalars are read as by kubectl", () => {
   }
 });
 
-describe("documents", () => {
+describe("YAML codec: documents", () => {
   const rows: readonly (readonly [string, string, string])[] = [
     [
       "keys become texts",
@@ -185,7 +185,7 @@ test("a YAML text may nest 900 deep", () => {
   });
 });
 
-describe("writing", () => {
+describe("YAML codec: writing", () => {
   const rows: readonly (readonly [string, unknown, string])[] = [
     [
       "lists are not indented",

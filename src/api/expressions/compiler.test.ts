@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { AdmissionUse } from "#api/expressions.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
 import { Path } from "#api/validation/path.ts";
+import { finish } from "#lib/async/steps.ts";
 import { expressionCompiler as compiler } from "./compiler.ts";
 
 const USE: AdmissionUse = {
@@ -144,7 +146,7 @@ describe("rules of schemas", () => {
         messageExpressions: new Set<string>(),
         unchanged: false,
       };
-      const errors = compiler.schema(schema, stored, Path.of("schema"));
+      const errors = finish(fieldErrorSteps(compiler.schema(schema, stored, Path.of("schema"))));
       assert.equal(errors.length, faults.length, JSON.stringify(errors));
       for (const [i, fault] of faults.entries()) {
         const { type, detail } = errors[i]!;

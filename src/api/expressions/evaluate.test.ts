@@ -37,7 +37,7 @@ function run(text: string) {
   return program.evaluate({ find: (name) => VARIABLES[name] });
 }
 
-describe("the libraries of Kubernetes", () => {
+describe("CEL: the libraries of Kubernetes", () => {
   const cases: { text: string; value?: unknown; error?: RegExp }[] = [
     { text: "object.spec.replicas + 1", value: 4 },
     { text: "object.spec.ratio < 1", value: true },

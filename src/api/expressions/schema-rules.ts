@@ -13,6 +13,7 @@ import type { JSONSchemaProps, ValidationRule } from "#api/generated/apiextensio
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { BASE_ENVIRONMENT } from "./base-environment.ts";
 import { type DeclaredType, sizesIn, typesIn } from "./declared-type.ts";
 import { kubernetesCosts } from "./library-costs.ts";
@@ -22,13 +23,14 @@ const RULE_COST_MAX = 10_000_000;
 const SCHEMA_COST_MAX = 100_000_000;
 const MOST_EXPENSIVE_COUNT = 4;
 
-export function schemaRuleErrors(
+/** In steps: each rule is compiled. */
+export function* schemaRuleErrors(
   schema: JSONSchemaProps,
   stored: StoredSchemaRules,
   path: Path,
-): FieldError[] {
+): Steps<FieldError[]> {
   const visit = new SchemaVisit(stored.unchanged);
-  visit.schema(schema, path, { isResource: true, count: 1, uncorrelated: undefined });
+  yield* visit.schema(schema, path, { isResource: true, count: 1, uncorrelated: undefined });
   return [...visit.errors, ...visit.totalErrors(path)];
 }
 
@@ -50,22 +52,22 @@ class SchemaVisit {
     this.#suppressCosts = suppressCosts;
   }
 
-  schema(schema: JSONSchemaProps, path: Path, place: Place): void {
+  *schema(schema: JSONSchemaProps, path: Path, place: Place): Steps<void> {
     const inner = { ...place, count: countWithin(schema, place.count), isResource: false };
     const { additionalProperties, properties = {}, items } = schema;
     if (typeof additionalProperties === "object") {
       const values = additionalProperties as JSONSchemaProps;
-      this.#child(values, path.child("additionalProperties"), inner);
+      yield* this.#child(values, path.child("additionalProperties"), inner);
     }
     for (const [name, property] of Object.entries(properties)) {
-      this.#child(property, path.child("properties").key(name), inner);
+      yield* this.#child(property, path.child("properties").key(name), inner);
     }
     if (items !== undefined && !Array.isArray(items)) {
       const isMap = schema["x-kubernetes-list-type"] === "map";
       const uncorrelated = isMap ? inner.uncorrelated : (inner.uncorrelated ?? path);
-      this.#child(items as JSONSchemaProps, path.child("items"), { ...inner, uncorrelated });
+      yield* this.#child(items as JSONSchemaProps, path.child("items"), { ...inner, uncorrelated });
     }
-    this.#rules(schema, path, place);
+    yield* this.#rules(schema, path, place);
   }
 
   /** What the whole schema costs too much. */
@@ -80,12 +82,12 @@ class SchemaVisit {
     ];
   }
 
-  #child(schema: JSONSchemaProps, path: Path, place: Place): void {
+  #child(schema: JSONSchemaProps, path: Path, place: Place): Steps<void> {
     const isResource = schema["x-kubernetes-embedded-resource"] === true;
-    this.schema(schema, path, { ...place, isResource });
+    return this.schema(schema, path, { ...place, isResource });
   }
 
-  #rules(schema: JSONSchemaProps, path: Path, place: Place): void {
+  *#rules(schema: JSONSchemaProps, path: Path, place: Place): Steps<void> {
     const rules = schema["x-kubernetes-validations"] ?? [];
     if (rules.length === 0) return;
     const type = schemaType(schema, place.isResource, "selfType");
@@ -95,6 +97,7 @@ class SchemaVisit {
     for (const [i, rule] of rules.entries()) {
       const at = path.child("x-kubernetes-validations").index(i);
       this.#rule(rule, type, count, place.uncorrelated, at);
+      yield;
     }
   }
 

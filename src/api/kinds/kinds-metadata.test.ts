@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { normalize } from "#api/codec/json.ts";
-import type { FieldError } from "#api/validation/field-error.ts";
+import { type FieldErrors, fieldErrorSteps } from "#api/validation/field-errors.ts";
+import { finish } from "#lib/async/steps.ts";
 import type { Kind, KubeObject } from "../kind.ts";
 import { objectOf } from "../members.ts";
 import { builtInKinds } from "./built-in-kinds.ts";
@@ -41,7 +42,7 @@ const rows: Readonly<Record<string, readonly [number, number, number?]>> = {
   "storagemigration.k8s.io/v1beta1 StorageVersionMigration": [1, 2, 1],
 };
 
-describe("faults in metadata", () => {
+describe("kinds-metadata: faults in metadata", () => {
   const context = { nowMs: 0, requestName: "x" };
   for (const [name, [onCreate, onUpdate, onStatus]] of Object.entries(rows)) {
     test(name, () => {
@@ -50,8 +51,8 @@ describe("faults in metadata", () => {
       )!;
       const odd = withMetadata(kind, { finalizers: ["odd"], labels: { a: "-" } });
       const old = withMetadata(kind, {});
-      const countOf = (field: string, errors: readonly FieldError[] = []) =>
-        errors.filter((error) => error.field === field).length;
+      const countOf = (field: string, errors: FieldErrors | undefined) =>
+        finish(fieldErrorSteps(errors)).filter((error) => error.field === field).length;
       const { status } = kind.subresources ?? {};
       assert.deepEqual(
         [

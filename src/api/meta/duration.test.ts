@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, test } from "vitest";
 import { formatDuration, humanDuration, parseDuration } from "./duration.ts";
 
-describe("Go's notation", () => {
+describe("Duration: Go's notation", () => {
   const rows: readonly (readonly [text: string, printed: string])[] = [
     ["0", "0s"],
     ["-0", "0s"],
@@ -58,7 +58,7 @@ describe("Go's notation", () => {
   });
 });
 
-describe("for people", () => {
+describe("Duration: for people", () => {
   const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
   const rows: readonly (readonly [ms: number, text: string])[] = [
     [-2 * second, "<invalid>"],

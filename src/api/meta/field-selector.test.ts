@@ -10,7 +10,7 @@ import {
   unsupportedFieldText,
 } from "./field-selector.ts";
 
-describe("canonical text", () => {
+describe("field selector: canonical text", () => {
   const rows: readonly (readonly [text: string, canonical: string])[] = [
     ["", ""],
     [",", ""],
@@ -32,7 +32,7 @@ describe("canonical text", () => {
   }
 });
 
-describe("refused texts", () => {
+describe("field selector: refused texts", () => {
   const rows: readonly (readonly [text: string, error: string])[] = [
     ["b,a", "invalid selector: 'b,a'; can't understand 'a'"],
     ["a=b=c", "invalid field selector: unescaped character in value: 61"],
@@ -55,7 +55,7 @@ describe("refused texts", () => {
   });
 });
 
-test("matching", () => {
+test("field selector: matching", () => {
   const fields = { "metadata.name": "a", "status.phase": "Running" };
   const matches = (text: string) => {
     const parsed = parseFieldSelector(text);
@@ -72,7 +72,7 @@ test("matching", () => {
   assert.equal(exactField(parsed.value, "status.phase"), undefined);
 });
 
-test("any value survives escaping", () => {
+test("field selector: any value survives escaping", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(..."ab,=\\! \u00e9") }), (value) => {
       const selector = [{ field: "f", operator: "=", value }] as const;

@@ -14,5 +14,5 @@ const rows: readonly (readonly [text: string, quoted: string])[] = [
   ["\ud800", '"\ufffd"'],
 ];
 for (const [text, quoted] of rows) {
-  test(`quoted: ${quoted}`, () => assert.equal(goQuote(text), quoted));
+  test(`goQuote: quoted: ${quoted}`, () => assert.equal(goQuote(text), quoted));
 }

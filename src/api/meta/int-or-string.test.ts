@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { type IntOrString, scaledIntOrPercent } from "./int-or-string.ts";
 
-describe("a share of a total", () => {
+describe("scaledIntOrPercent: a share of a total", () => {
   const rows: readonly (readonly [IntOrString, total: number, up: number, down: number])[] = [
     [5, 10, 5, 5],
     ["25%", 10, 3, 2],

@@ -19,7 +19,7 @@ function parsed(text: string): Selector {
   return result.value;
 }
 
-describe("canonical text", () => {
+describe("label selector: canonical text", () => {
   const rows: readonly (readonly [text: string, canonical: string])[] = [
     ["", ""],
     ["  ", ""],
@@ -47,7 +47,7 @@ describe("canonical text", () => {
   }
 });
 
-describe("refused texts", () => {
+describe("label selector: refused texts", () => {
   const key =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
   const value =
@@ -166,7 +166,7 @@ describe("LabelSelector", () => {
   });
 });
 
-describe("properties", () => {
+describe("label selector: properties", () => {
   const word = fc.stringMatching(/^[a-z]([a-z0-9._-]{0,8}[a-z0-9])?$/);
   const term = fc.oneof(
     word,

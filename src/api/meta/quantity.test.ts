@@ -21,7 +21,7 @@ import {
 const WRONG_FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-describe("canonical text", () => {
+describe("Quantity: canonical text", () => {
   const rows: readonly (readonly [text: string, canonical: string])[] = [
     ["0", "0"],
     ["-0", "0"],
@@ -116,7 +116,7 @@ describe("what is no quantity", () => {
   test("quantityOf throws on it", () => assert.throws(() => quantityOf("x"), /cannot parse 'x'/));
 });
 
-describe("numbers", () => {
+describe("Quantity: numbers", () => {
   const rows: readonly (readonly [text: string, value: number, milli: number])[] = [
     ["0", 0, 0],
     ["1500m", 2, 1500],
@@ -144,7 +144,7 @@ describe("numbers", () => {
   });
 });
 
-describe("arithmetic", () => {
+describe("Quantity: arithmetic", () => {
   const sum = (a: string, b: string) => formatQuantity(addQuantities(quantityOf(a), quantityOf(b)));
   const difference = (a: string, b: string) =>
     formatQuantity(subtractQuantities(quantityOf(a), quantityOf(b)));
@@ -175,7 +175,7 @@ describe("arithmetic", () => {
   });
 });
 
-describe("properties", () => {
+describe("Quantity: properties", () => {
   const text = fc
     .tuple(
       fc.constantFrom("", "-"),

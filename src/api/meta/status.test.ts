@@ -36,7 +36,7 @@ const details = { name: "web", group: "apps", kind: "deployments" };
 const spec = Path.of("spec");
 const rejected = "the server rejected our request due to an error in our request";
 
-describe("failures", () => {
+describe("alreadyExistsStatus: failures", () => {
   const rows: readonly (readonly [
     status: Status,
     code: number,

@@ -4,7 +4,7 @@ import { test } from "vitest";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { formatDifferences, structuralDiff } from "./structural-diff.ts";
 
-test("each place that differs", () => {
+test("formatDifferences: each place that differs", () => {
   const before = { a: 1, b: { c: [1, { d: 2 }], "x/y": 1 }, e: null, same: [{}] };
   const after = { b: { c: [1, { d: 3 }, 4], "x/y": 2 }, a: 1, e: {}, same: [{}], n: 9n };
   assert.equal(
@@ -15,7 +15,7 @@ test("each place that differs", () => {
   assert.deepEqual(structuralDiff(1, 2), [{ path: "", before: 1, after: 2 }]);
 });
 
-test("no difference exactly for equal values", () => {
+test("formatDifferences: no difference exactly for equal values", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (a, b) => {
       assert.equal(structuralDiff(a, b).length === 0, jsonEqual(a, b));

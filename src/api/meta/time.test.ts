@@ -12,7 +12,7 @@ import {
   timeToMs,
 } from "./time.ts";
 
-describe("Time", () => {
+describe("metav1.Time: Time", () => {
   const rows: readonly (readonly [text: string, printed: string])[] = [
     ["2024-05-06T07:08:09Z", "2024-05-06T07:08:09Z"],
     ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00Z"],
@@ -101,7 +101,7 @@ describe("MicroTime", () => {
   }
 });
 
-test("milliseconds to text and back", () => {
+test("metav1.Time: milliseconds to text and back", () => {
   assert.equal(timeFromMs(1714979289987), "2024-05-06T07:08:09Z");
   assert.equal(timeFromMs(-1), "1969-12-31T23:59:59Z");
   assert.equal(microTimeFromMs(1714979289987), "2024-05-06T07:08:09.987000Z");
@@ -109,7 +109,7 @@ test("milliseconds to text and back", () => {
   assert.equal(formatTime({ seconds: 1e300, nanos: 0 }), "275760-09-13T00:00:00Z");
 });
 
-test("every second of four centuries survives the round trip", () => {
+test("metav1.Time: every second of four centuries survives the round trip", () => {
   fc.assert(
     fc.property(fc.integer({ min: -6e9, max: 6e9 }), fc.nat(999_999), (seconds, micros) => {
       const instant = { seconds, nanos: micros * 1000 };

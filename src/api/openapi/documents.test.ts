@@ -79,7 +79,7 @@ function at(document: unknown, ...path: string[]): unknown {
   return path.reduce((node, step) => (node as Tree)?.[step], document as Tree | undefined);
 }
 
-describe("version 2", () => {
+describe("OpenAPI: version 2", () => {
   const document = openApiV2(input);
   const operation = (path: string, method: string) => at(document, "paths", path, method) as Tree;
 
@@ -264,7 +264,7 @@ describe("version 3", () => {
   });
 });
 
-test("descriptions is asked for by definition and field", () => {
+test("OpenAPI: descriptions is asked for by definition and field", () => {
   const descriptions = {
     type: (definition: string) => `about ${definition.split(".").at(-1)}`,
     field: (_: string, field: string) => (field === "image" ? "about image" : undefined),

@@ -15,7 +15,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-test("what a copy's target lies in is written anew, at both places", () => {
+test("JSON patch: what a copy's target lies in is written anew, at both places", () => {
   const inner = { z: 1, a: { y: 1, b: 2 } };
   const outer = deepFreeze({ inner, other: { c: 1 } });
   const patch = [{ op: "copy", from: "/inner", path: "/inner/a/copy" }];
@@ -34,7 +34,7 @@ test("what a copy's target lies in is written anew, at both places", () => {
   assert.notEqual(changed.a.copy.a, inner.a);
 });
 
-describe("patched documents", () => {
+describe("JSON patch: patched documents", () => {
   const rows: readonly (readonly [name: string, patch: readonly JsonObject[], changed: object])[] =
     [
       ["nothing", [], {}],
@@ -203,7 +203,7 @@ describe("patches that do not apply", () => {
   }
 });
 
-describe("limits", () => {
+describe("JSON patch: limits", () => {
   test("10,000 operations", () => {
     const operations = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/a", value: 1 }));
     const result = jsonPatchOperations(operations);

@@ -28,7 +28,7 @@ const containers = [
   { name: "d", image: "y:1" },
 ];
 
-describe("merged objects", () => {
+describe("applyStrategicMergePatch: merged objects", () => {
   const rows: readonly Row[] = [
     {
       name: "scalars",

@@ -1,10 +1,13 @@
 /** Takes an object through a kind's rules as a write would, for tests of kinds. */
+
 import { normalize } from "#api/codec/json.ts";
 import type { Kind, KindOf, KubeObject, NameRule, RuleContext } from "#api/kind.ts";
 import { objectOf } from "#api/members.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
+import { finish } from "#lib/async/steps.ts";
 
 export interface Write {
   /** Plain JSON; apiVersion, kind and, if it is missing, a name and a namespace are filled in. */
@@ -35,10 +38,12 @@ export function runKind<T extends KubeObject>(kind: KindOf<T>, write: Write): Ou
   if (before === undefined) kind.prepareCreate?.(draft, context);
   else (part ?? kind).prepareUpdate?.(draft, before, context);
 
-  const errors =
+  const own =
     before === undefined
-      ? [...metadataErrors(kind, draft), ...(kind.validate?.(draft, context) ?? [])]
-      : ((part ?? kind).validateUpdate?.(draft, before, context) ?? []);
+      ? kind.validate?.(draft, context)
+      : (part ?? kind).validateUpdate?.(draft, before, context);
+  const ofMetadata = before === undefined ? metadataErrors(kind, draft) : [];
+  const errors = [...ofMetadata, ...finish(fieldErrorSteps(own))];
   kind.canonicalize?.(draft);
   return {
     object: normal(kind, draft) as T,

@@ -21,7 +21,7 @@ import { Path } from "./path.ts";
 
 const at = Path.of("spec", "x");
 
-describe("one broken rule", () => {
+describe("validation: one broken rule", () => {
   const rows: readonly (readonly [error: FieldError, text: string])[] = [
     [required(at, ""), "Required value"],
     [
@@ -62,7 +62,7 @@ describe("one broken rule", () => {
   }
 });
 
-test("several: each once, in order, in brackets", () => {
+test("validation: several: each once, in order, in brackets", () => {
   const [a, b] = [required(at, ""), duplicate(at.index(1), 2)];
   assert.equal(formatFieldErrors([a]), "spec.x: Required value");
   assert.equal(formatFieldErrors([a, a]), "spec.x: Required value");

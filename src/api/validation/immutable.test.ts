@@ -24,7 +24,7 @@ const rows: readonly [name: string, a: unknown, b: unknown, equal: boolean][] = 
 ];
 
 for (const [name, a, b, equal] of rows) {
-  test(`semantic equality: ${name}`, () => {
+  test(`validation: semantic equality: ${name}`, () => {
     assert.equal(semanticEqual(a, b), equal);
     assert.equal(semanticEqual(b, a), equal);
   });

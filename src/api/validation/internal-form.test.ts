@@ -42,7 +42,7 @@ const cases = [
 ];
 
 for (const { name, type, value, want } of cases) {
-  test(`internal form: ${name}`, () => {
+  test(`validation: internal form: ${name}`, () => {
     assert.equal(JSON.stringify(internalForm(type, value)), want);
   });
 }

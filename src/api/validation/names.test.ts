@@ -74,7 +74,7 @@ const bad: readonly [rule: (value: string) => string[], value: string, faults: s
   [isPortName, "abcdefghijklmnop", ["must be no more than 15 characters"]],
 ];
 
-describe("names", () => {
+describe("validation: names", () => {
   for (const [rule, values] of good) {
     for (const value of values) {
       test(`${rule.name} takes "${value.slice(0, 20)}"`, () => assert.deepEqual(rule(value), []));

@@ -75,7 +75,7 @@ const creates: readonly {
   },
 ];
 
-describe("metadata of a new object", () => {
+describe("validation: metadata of a new object", () => {
   for (const { name, meta, faults } of creates) {
     test(name, () => {
       const rules = { namespaced: true, nameRule: nameIsDnsSubdomain };
@@ -140,7 +140,7 @@ const updates: readonly {
   },
 ];
 
-describe("metadata of an update", () => {
+describe("validation: metadata of an update", () => {
   for (const { name, next, old = base, faults } of updates) {
     test(name, () => {
       const errors = validateObjectMetaUpdate(next, old, Path.of("metadata"));

@@ -85,7 +85,7 @@ const WEBHOOKS_AND_POLICIES: readonly string[] = [
   "ValidatingAdmissionWebhook",
 ];
 
-/** Throws on a name that is none, so that a misspelt flag stops the start. */
+/** Throws on an unknown name, so that a misspelt flag stops the start. */
 export function admissionPlugins(
   dependencies: AdmissionDependencies,
   { enable, disable }: AdmissionChoice,

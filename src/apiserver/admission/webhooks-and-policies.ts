@@ -2,6 +2,7 @@
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { createPolicyMetrics } from "../metrics/policy-metrics.ts";
 import { createWebhookMetrics } from "../metrics/webhook-metrics.ts";
 import type { WebhookCall, WebhookClient } from "../webhook/webhook-client.ts";
@@ -19,6 +20,8 @@ export interface DynamicAdmissionOptions extends Omit<PolicyParts, "metrics"> {
   readonly webhooks: WebhookClient;
   /** What the server proves itself with to webhooks; nothing unless given. */
   readonly credentialsFor?: WebhookCall["credentialsFor"];
+  /** Makes spans of calls to webhooks. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface DynamicAdmission {

@@ -42,7 +42,7 @@ const request: ApiRequest = {
   signal: new AbortController().signal,
 };
 
-describe("the policy", () => {
+describe("audit: the policy", () => {
   const cases: {
     name: string;
     rule: Partial<AuditRule>;

@@ -5,7 +5,7 @@ import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 
 const USER_AGENT_LENGTH_MAX = 1024;
 
-/** Who asks, and as whom. */
+/** The user of the request, and the one that they impersonate. */
 export interface Requester {
   readonly user: User;
   readonly impersonated?: User;

@@ -115,7 +115,7 @@ describe("claimMappings with CEL expressions", () => {
   });
 });
 
-describe("what is wrong is named", () => {
+describe("readAuthenticationConfig: what is wrong is named", () => {
   const rows: [name: string, document: object, says: RegExp][] = [
     [
       "another kind",

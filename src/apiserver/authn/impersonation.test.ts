@@ -197,7 +197,7 @@ for (const { name, headers, authorizer, message } of refusals) {
   });
 }
 
-test("the kind of grant that worked last is tried first, and its refusal is returned", async () => {
+test("impersonate: the kind of grant that worked last is tried first, and its refusal is returned", async () => {
   const last = new LastModes();
   const authorizer = allowing("impersonate users jane");
   const as = (name: string) =>

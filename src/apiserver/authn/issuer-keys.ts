@@ -99,7 +99,7 @@ export class IssuerKeys {
   }
 }
 
-/** Undefined for a key that is none. */
+/** Undefined for a key that cannot be used. */
 function readKey(jwk: JsonWebKey, algorithm: string): VerificationKey | undefined {
   try {
     const key = createPublicKey({ key: jwk, format: "jwk" });

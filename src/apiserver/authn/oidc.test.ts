@@ -121,7 +121,7 @@ const cases: { name: string; claims?: object; options?: Partial<OidcOptions>; wa
 ];
 
 for (const { name, claims: changes, options, want } of cases) {
-  test(`oidc: ${name}`, async () => {
+  test(`createOidcAuthenticator: oidc: ${name}`, async () => {
     const token = signToken({ ...claims, ...changes }, key);
     assert.deepEqual(await authenticator(options).authenticateToken(token), want);
   });

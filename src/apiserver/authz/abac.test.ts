@@ -72,7 +72,7 @@ const cases: readonly { name: string; policy: object; asked: Asked; allowed: boo
   ]),
 ];
 
-describe("policies allow", () => {
+describe("authorization: policies allow", () => {
   test.each(cases)("$name", ({ policy, asked, allowed }) => {
     const authorizer = createAbacAuthorizer(
       readAbacFile(`# a\n\n${JSON.stringify(policy)}\n`, "p"),

@@ -20,7 +20,7 @@ const config = (...authorizers: object[]): object => ({
   authorizers,
 });
 
-test("authorizers are called in the order of the file", () => {
+test("authorization: authorizers are called in the order of the file", () => {
   const authorizers = read(
     config(
       { type: "Webhook", name: "first", webhook: { ...webhook, cacheAuthorizedRequests: false } },
@@ -44,7 +44,7 @@ const conditional = (...expressions: string[]): object => ({
   matchConditions: expressions.map((expression) => ({ expression })),
 });
 
-describe("what is wrong is named", () => {
+describe("authorization: what is wrong is named", () => {
   const rows: [name: string, document: object, says: RegExp][] = [
     [
       "another kind",
@@ -100,7 +100,7 @@ describe("what is wrong is named", () => {
   });
 });
 
-describe("while the server runs", () => {
+describe("authorization: while the server runs", () => {
   const node = { type: "Node", name: "node" };
   const rbac = { type: "RBAC", name: "rbac" };
 

@@ -214,7 +214,7 @@ describe("RBAC subjects", () => {
   });
 });
 
-describe("the authorizer chain", () => {
+describe("authorization: the authorizer chain", () => {
   test("members of system:masters may do anything, without a reason", async () => {
     const root = { name: "root", groups: ["system:masters"] };
     const chain = chainAuthorizers([alwaysDeny]);

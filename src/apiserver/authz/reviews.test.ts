@@ -40,7 +40,7 @@ const malformed: { name: string; spec: Spec; message: string }[] = [
   },
 ];
 for (const { name, spec, message } of malformed) {
-  test(`a malformed review is refused: ${name}`, async () => {
+  test(`authorization: a malformed review is refused: ${name}`, async () => {
     const result = await reviewSubjectAccess({ metadata: {}, spec, status: STATUS }, alwaysAllow);
     assert.ok(!result.ok);
     assert.equal(result.status.message, message);

@@ -22,6 +22,8 @@ import {
   success,
 } from "#api/meta/status.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
+import { finish } from "#lib/async/steps.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { User } from "../request/request.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -109,7 +111,7 @@ function subjectOf({ user = "", groups = [], uid, extra }: SubjectAccessReviewSp
 }
 
 function faultsOf<T extends KubeObject>(kind: KindOf<T>, review: T): readonly FieldError[] {
-  return kind.validate?.(review, { nowMs: 0 }) ?? [];
+  return finish(fieldErrorSteps(kind.validate?.(review, { nowMs: 0 })));
 }
 
 /** The message leaves the kind out: reviews arrive without it where it is written. */

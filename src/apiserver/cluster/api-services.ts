@@ -1,7 +1,6 @@
 /** An APIService for each group version that this server serves itself, so that clients see all of them. */
 
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
-import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import { builtInGroupPriority } from "../discovery/group-priorities.ts";
@@ -21,14 +20,9 @@ export async function ensureApiServices(
   discovery: Discovery,
   nowMs: number,
 ): Promise<string[]> {
-  const definitions = [...objects.list(customResourceDefinitionKind)];
-  const custom = new Set(definitions.map(({ spec }) => spec.group));
   const wanted = discovery
     .groupVersions()
-    .filter(
-      ({ group, isRemote }) =>
-        !isRemote && group !== "apiregistration.k8s.io" && !custom.has(group),
-    )
+    .filter(({ group, isBuiltIn }) => isBuiltIn && group !== "apiregistration.k8s.io")
     .map(({ group, version }) => apiServiceOf(group, version, nowMs));
   const created = await Promise.all(
     wanted

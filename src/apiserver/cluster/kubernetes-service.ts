@@ -17,6 +17,7 @@ import { addressAt, addressRange } from "#api/meta/address-range.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import { runEvery } from "#lib/async/sleep.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import type { Loopback } from "./loopback.ts";
@@ -117,17 +118,15 @@ async function announceUntil(
 
 /** A machine with nothing but loopback has no address that a pod could use. */
 async function liveAddresses({ store, shared, advertiseAddress }: KubernetesServiceOptions) {
-  const own = LOOPBACK.test(advertiseAddress) ? [] : [advertiseAddress];
+  const own = isLoopback(advertiseAddress) ? [] : [advertiseAddress];
   if (!shared) return own;
   const { entries } = await store.range(LEASES);
   // Another server may have announced one: endpoints cannot have it, and must not wait for that.
   const addresses = entries
     .map(({ key }) => key.slice(LEASES.length))
-    .filter((address) => !LOOPBACK.test(address));
+    .filter((address) => !isLoopback(address));
   return [...new Set([...addresses, ...own])].sort();
 }
-
-const LOOPBACK = /^(127\.|::1$)/;
 
 async function writeEndpoints(
   { loopback, port }: KubernetesServiceOptions,

@@ -12,7 +12,7 @@ import { publishConfig } from "./published-config.ts";
 const NOW_MS = Date.UTC(2030, 0, 1);
 const YEAR_MS = 365 * 86_400_000;
 
-test("what other servers said stays while it is valid", async () => {
+test("publishConfig: what other servers said stays while it is valid", async () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-published-"));
   const pem = (name: string, atMs: number): string =>
     openAuthority(join(directory, name), name, atMs).certificatePem;

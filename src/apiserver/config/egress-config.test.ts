@@ -9,7 +9,7 @@ const direct = (name: string): string => `{name: ${name}, connection: {proxyProt
 const failed = "failed to validate egress selector configuration: ";
 const PROXY = "{proxyProtocol: HTTPConnect, transport: {uds: {udsName: x}}}";
 
-test("direct connections are what is made anyway", () => {
+test("EgressSelectorConfiguration: direct connections are what is made anyway", () => {
   parseEgressConfig(HEAD);
   parseEgressConfig(fileOf(direct("cluster"), direct("Etcd"), direct("controlplane")));
 });
@@ -72,7 +72,7 @@ const refused = [
   },
 ];
 
-describe("refused", () => {
+describe("EgressSelectorConfiguration: refused", () => {
   test.each(refused)("$name", ({ text, says }) => {
     assert.throws(() => parseEgressConfig(text), new Error(says));
   });

@@ -246,6 +246,20 @@ describe("custom resources: writes", () => {
     assert.equal(code, 500);
     assert.match(body.message, /\.spec\.nope: field not declared in schema/);
   });
+
+  test("a null where none is allowed: create drops it, server-side apply is refused with 422", async () => {
+    await using t = await startTestApi();
+    await define(t, definition());
+    const made = await t.want(201, "POST", WIDGETS, {
+      body: widget("a", { size: 1, parts: null }),
+    });
+    assert.equal("parts" in made.spec, false);
+    const refused = await t.want(422, "PATCH", `${WIDGETS}/b?fieldManager=one`, {
+      headers: APPLY,
+      body: widget("b", { size: 1, parts: null }),
+    });
+    assert.match(refused.message, /spec\.parts in body must be of type array: "null"/);
+  });
 });
 
 describe("custom resources: versions and subresources", () => {

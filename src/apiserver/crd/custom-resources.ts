@@ -20,6 +20,7 @@ import { isTrue, withCondition } from "#api/kinds/apiextensions/v1/conditions.ts
 import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
 import { CLEANUP_FINALIZER } from "#api/kinds/apiextensions/v1/deletion.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
+import { WorkPace } from "#lib/async/work-pace.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -27,12 +28,17 @@ import type { Clock } from "#lib/time/clock.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Objects } from "../storage/objects.ts";
+import type { StoredResource } from "../storage/resources.ts";
+import type { Revision } from "../storage/revision.ts";
+import type { ResourceCache } from "../watch/resource-cache.ts";
 import type { WebhookClient } from "../webhook/webhook-client.ts";
 import { conversionOf } from "./conversion-webhook.ts";
 import { syncApiServices } from "./custom-api-services.ts";
 import { decideStatus } from "./decide-status.ts";
-import { type DefinitionSummary, summaryOf } from "./definition-summary.ts";
+import { DefinitionGroups } from "./definition-groups.ts";
+import { summaryOf } from "./definition-summary.ts";
 import { deleteInstances } from "./delete-instances.ts";
+import { lazyDefinition } from "./lazy-definition.ts";
 
 export interface CustomResourcesOptions {
   readonly objects: Objects;
@@ -52,12 +58,14 @@ export class CustomResources {
   readonly #options: CustomResourcesOptions;
   /** What is served, by the name of its definition. */
   readonly #served = new Map<string, CustomResourceDefinition>();
-  /** Of all definitions that are stored, by name. */
-  readonly #summaries = new Map<string, DefinitionSummary>();
+  /** Of all definitions that are stored. */
+  readonly #groups = new DefinitionGroups();
   /** Names of definitions that are being deleted. */
   readonly #terminating = new Set<string>();
   /** At most one entry for each definition. */
   readonly #pending = new Set<string>();
+  /** Groups whose APIServices may have to change; written when no definition is pending. */
+  readonly #pendingGroups = new Set<string>();
   #signal: AbortSignal = AbortSignal.abort();
   #isBusy = false;
 
@@ -67,53 +75,106 @@ export class CustomResources {
 
   /** Resolves when all established definitions are served; goes on until the signal aborts. */
   async start(signal: AbortSignal): Promise<void> {
-    const { objects } = this.#options;
+    const { clock } = this.#options;
     this.#signal = signal;
-    objects.onChange(
-      customResourceDefinitionKind,
-      (next, old) => this.#changed((next ?? old)!.metadata.name ?? "", next),
-      signal,
-    );
-    const stored = [...objects.list(customResourceDefinitionKind)];
-    await Promise.all(
-      stored.map(async (definition) => {
-        if (isTrue(definition, "Established")) await this.#tryToServe(definition);
-      }),
-    );
-    for (const one of stored) this.#changed(one.metadata.name ?? "", one);
+    const stored = [...this.#cache().under(this.#stored().prefix)];
+    this.#cache().observe((next, old) => {
+      const name = this.#nameOf((next ?? old)!);
+      if (next === undefined) this.#groups.delete(name);
+      else this.#groups.set(summaryOf(lazyDefinition(next.json)));
+      this.#look(name);
+    }, signal);
+    const pace = new WorkPace(clock);
+    const definitions: CustomResourceDefinition[] = [];
+    for (const { json } of stored) {
+      const definition = lazyDefinition(json);
+      definitions.push(definition);
+      this.#groups.set(summaryOf(definition));
+      this.#pendingGroups.add(definition.spec.group);
+      await pace.rest();
+    }
+    for (const definition of definitions) {
+      await this.#resume(definition);
+      await pace.rest();
+    }
+    this.#begin();
   }
 
-  #changed(name: string, definition: CustomResourceDefinition | undefined): void {
-    if (definition === undefined) this.#summaries.delete(name);
-    else this.#summaries.set(name, summaryOf(definition));
-    this.#look(name);
+  /**
+   * Serves what was served before the process ended. The status of a definition whose names were accepted
+   * was decided when it last changed.
+   */
+  async #resume(definition: CustomResourceDefinition): Promise<void> {
+    const isEstablished = isTrue(definition, "Established");
+    if (isEstablished) await this.#tryToServe(definition);
+    const isDecided = isEstablished && isTrue(definition, "NamesAccepted");
+    const { name = "", deletionTimestamp } = definition.metadata;
+    if (!isDecided || deletionTimestamp !== undefined) this.#look(name);
+  }
+
+  #stored(): StoredResource {
+    return this.#options.resources.storedOf(customResourceDefinitionKind);
+  }
+
+  #cache(): ResourceCache {
+    return this.#options.store.cacheOf(this.#stored());
+  }
+
+  #nameOf({ key }: Revision): string {
+    return key.slice(this.#stored().prefix.length);
   }
 
   #look(name: string): void {
     this.#pending.add(name);
+    this.#begin();
+  }
+
+  #begin(): void {
     if (this.#isBusy) return;
     this.#isBusy = true;
     void this.#work();
   }
 
   async #work(): Promise<void> {
-    for (const name of this.#pending) {
-      if (this.#signal.aborted) break;
-      this.#pending.delete(name);
-      try {
-        await this.#reconcile(name);
-      } catch (error) {
-        this.#failed(name, error);
-      }
+    const pace = new WorkPace(this.#options.clock);
+    while (this.#pending.size + this.#pendingGroups.size > 0 && !this.#signal.aborted) {
+      await pace.rest();
+      const [name] = this.#pending;
+      if (name === undefined) await this.#syncNextGroup();
+      else await this.#reconcileNext(name);
     }
     this.#isBusy = false;
   }
 
-  #failed(name: string, error: unknown): void {
+  async #reconcileNext(name: string): Promise<void> {
+    this.#pending.delete(name);
+    try {
+      await this.#reconcile(name);
+    } catch (error) {
+      this.#failed(name, error, () => this.#look(name));
+    }
+  }
+
+  async #syncNextGroup(): Promise<void> {
+    const [group = ""] = this.#pendingGroups;
+    this.#pendingGroups.delete(group);
+    try {
+      await this.#syncApiServices(group);
+    } catch (error) {
+      this.#failed(group, error, () => this.#lookAtServices(group));
+    }
+  }
+
+  #lookAtServices(group: string): void {
+    this.#pendingGroups.add(group);
+    this.#begin();
+  }
+
+  #failed(name: string, error: unknown, retry: () => void): void {
     const { logger, clock } = this.#options;
     logger.error("custom resource definition", { name, error: messageOf(error) });
     clock.schedule(RETRY_MS, () => {
-      if (!this.#signal.aborted) this.#look(name);
+      if (!this.#signal.aborted) retry();
     });
   }
 
@@ -125,36 +186,41 @@ export class CustomResources {
       return await this.#terminate(name, definition);
     }
     const named = this.#decide(definition);
-    if (isTrue(named, "Established")) await this.#serve(named);
+    if (isTrue(named, "Established")) await this.#serve(this.#withoutSchemas(name, named));
     if (named.status !== definition.status) {
       await this.#writeStatus(name, (draft) => this.#decide(draft).status);
       this.#lookAtGroup(definition);
     }
-    await this.#syncApiServices(definition.spec.group);
+    this.#pendingGroups.add(definition.spec.group);
+  }
+
+  /** The same, with schemas that take no memory as long as they are not used. */
+  #withoutSchemas(name: string, definition: CustomResourceDefinition): CustomResourceDefinition {
+    const revision = this.#cache().get(`${this.#stored().prefix}${name}`);
+    if (revision === undefined) return definition;
+    return { ...lazyDefinition(revision.json), status: definition.status };
   }
 
   #decide(definition: CustomResourceDefinition): CustomResourceDefinition {
-    const others = this.#inGroup(definition.spec.group, definition.metadata.name);
-    const names = others.map(({ acceptedNames }) => acceptedNames);
-    const status = decideStatus(definition, names, this.#options.clock.nowMs());
+    const { spec, metadata } = definition;
+    const used = this.#groups.usedByOthers(spec.group, metadata.name ?? "");
+    const status = decideStatus(definition, used, this.#options.clock.nowMs());
     return status === definition.status ? definition : { ...definition, status };
   }
 
   /** Another definition of the group may have waited for a name. */
   #lookAtGroup({ spec, metadata }: CustomResourceDefinition): void {
-    for (const { name, namesAreAccepted } of this.#inGroup(spec.group, metadata.name)) {
-      if (!namesAreAccepted) this.#look(name);
+    for (const { name, namesAreAccepted } of this.#groups.inGroup(spec.group)) {
+      if (!namesAreAccepted && name !== metadata.name) this.#look(name);
     }
-  }
-
-  #inGroup(group: string, except?: string): DefinitionSummary[] {
-    const all = [...this.#summaries.values()];
-    return all.filter((one) => one.group === group && one.name !== except);
   }
 
   async #syncApiServices(group: string): Promise<void> {
     const { objects, clock } = this.#options;
-    const versions = new Set(this.#inGroup(group).flatMap((one) => one.servedVersions));
+    const versions = new Set<string>();
+    for (const { servedVersions } of this.#groups.inGroup(group)) {
+      for (const version of servedVersions) versions.add(version);
+    }
     await syncApiServices(objects, group, versions, clock.nowMs());
   }
 
@@ -162,7 +228,8 @@ export class CustomResources {
     try {
       await this.#serve(definition);
     } catch (error) {
-      this.#failed(definition.metadata.name ?? "", error);
+      const { name = "" } = definition.metadata;
+      this.#failed(name, error, () => this.#look(name));
     }
   }
 
@@ -187,7 +254,7 @@ export class CustomResources {
     this.#served.delete(name);
     const { spec, status } = served;
     await this.#options.resources.remove(spec.group, status.acceptedNames.plural);
-    await this.#syncApiServices(spec.group);
+    this.#pendingGroups.add(spec.group);
     this.#lookAtGroup(served);
   }
 
@@ -260,6 +327,11 @@ const NEVER_ESTABLISHED = {
   message: "resource was never established",
 };
 
+/** The generation counts the changes of the spec. */
 function isServedAlike(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
-  return jsonEqual(a.spec, b.spec) && jsonEqual(a.status.acceptedNames, b.status.acceptedNames);
+  return (
+    a.metadata.uid === b.metadata.uid &&
+    a.metadata.generation === b.metadata.generation &&
+    jsonEqual(a.status.acceptedNames, b.status.acceptedNames)
+  );
 }

@@ -17,15 +17,16 @@ import {
 import { nonStructuralCondition } from "#api/kinds/apiextensions/v1/non-structural.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
+import type { UsedNames } from "./definition-groups.ts";
 
-/** `others`: the names of all definitions of the same group but this one. The status itself if nothing changes. */
+/** The status itself if nothing changes. */
 export function decideStatus(
   definition: CustomResourceDefinition,
-  others: readonly CustomResourceDefinitionNames[],
+  used: UsedNames,
   nowMs: number,
 ): CustomResourceDefinitionStatus {
   const { status } = definition;
-  const { acceptedNames, accepted } = decideNames(definition, others);
+  const { acceptedNames, accepted } = decideNames(definition, used);
   const conditions = [accepted, establishedCondition(definition, accepted)];
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions.push(approval);
@@ -62,13 +63,9 @@ interface DecidedNames {
 }
 
 /** A name that another definition of the group has stays with it. */
-function decideNames(
-  { spec, status }: CustomResourceDefinition,
-  others: readonly CustomResourceDefinitionNames[],
-): DecidedNames {
+function decideNames({ spec, status }: CustomResourceDefinition, used: UsedNames): DecidedNames {
   const { names } = spec;
   const old = status.acceptedNames;
-  const used = usedNames(others);
   let fault: { readonly reason: string; readonly message: string } | undefined;
   const conflict = (reason: string, taken: readonly string[]): boolean => {
     if (taken.length === 0) return false;
@@ -76,19 +73,19 @@ function decideNames(
     fault = { reason, message: texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]` };
     return true;
   };
-  const choose = (field: NameField, known: ReadonlySet<string>, reason: string) => {
+  const choose = (field: NameField, isUsed: (name: string) => boolean, reason: string) => {
     const name = names[field] ?? "";
-    const taken = name !== (old[field] ?? "") && known.has(name) ? [name] : [];
+    const taken = name !== (old[field] ?? "") && isUsed(name) ? [name] : [];
     return conflict(reason, taken) ? old[field] : names[field];
   };
-  const plural = choose("plural", used.resources, "PluralConflict") ?? "";
-  const singular = choose("singular", used.resources, "SingularConflict");
+  const plural = choose("plural", used.hasResource, "PluralConflict") ?? "";
+  const singular = choose("singular", used.hasResource, "SingularConflict");
   const shortTaken = (names.shortNames ?? []).filter(
-    (name) => !(old.shortNames ?? []).includes(name) && used.resources.has(name),
+    (name) => !(old.shortNames ?? []).includes(name) && used.hasResource(name),
   );
   const shortNames = conflict("ShortNamesConflict", shortTaken) ? old.shortNames : names.shortNames;
-  const kind = choose("kind", used.kinds, "KindConflict") ?? "";
-  const listKind = choose("listKind", used.kinds, "ListKindConflict");
+  const kind = choose("kind", used.hasKind, "KindConflict") ?? "";
+  const listKind = choose("listKind", used.hasKind, "ListKindConflict");
   const { categories } = names;
   const acceptedNames = {
     plural,
@@ -113,15 +110,4 @@ type NameField = "plural" | "singular" | "kind" | "listKind";
 function given<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const kept = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(kept) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
-}
-
-function usedNames(all: readonly CustomResourceDefinitionNames[]) {
-  const resources = new Set<string>();
-  const kinds = new Set<string>();
-  for (const { plural, singular = "", shortNames = [], kind, listKind = "" } of all) {
-    for (const name of [plural, singular, ...(shortNames ?? [])]) resources.add(name);
-    for (const name of [kind, listKind]) kinds.add(name);
-  }
-  for (const set of [resources, kinds]) set.delete("");
-  return { resources, kinds };
 }

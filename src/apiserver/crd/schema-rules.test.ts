@@ -47,7 +47,7 @@ const spec = {
   ],
 };
 
-describe("x-kubernetes-validations", () => {
+describe("CustomResourceDefinition: x-kubernetes-validations", () => {
   const created = [
     {
       name: "message",

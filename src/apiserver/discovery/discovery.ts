@@ -21,8 +21,8 @@ export interface GroupVersions {
 interface GroupVersion {
   readonly group: string;
   readonly version: string;
-  /** Another server serves it. */
-  readonly isRemote: boolean;
+  /** Served by this server, and not by CustomResourceDefinitions. */
+  readonly isBuiltIn: boolean;
 }
 
 interface Hashed {
@@ -67,11 +67,13 @@ export class Discovery {
   }
 
   groupVersions(): readonly GroupVersion[] {
-    const { groups, remote } = this.#view;
+    const { groups, remote, resources } = this.#view;
+    const builtIn = new Set<string>();
+    for (const { kind } of resources) if (kind.custom === undefined) builtIn.add(versionOf(kind));
     return groups.flatMap(({ group, versions }) =>
       versions.map((version) => {
-        const isRemote = remote.has(`${group}/${version}`);
-        return { group, version, isRemote };
+        const id = `${group}/${version}`;
+        return { group, version, isBuiltIn: builtIn.has(id) && !remote.has(id) };
       }),
     );
   }
@@ -287,4 +289,8 @@ function byPriority(a: string, b: string): number {
 /** Whether a version is served without being asked for. */
 export function isStable({ version }: Kind): boolean {
   return /^v\d+$/.test(version);
+}
+
+function versionOf({ group, version }: Kind): string {
+  return `${group}/${version}`;
 }

@@ -15,7 +15,6 @@ import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { createGzip, gunzip, gzip } from "node:zlib";
-import type { CustomKind } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
 import type { Descriptions, Json } from "#api/openapi/definition.ts";
 import {
@@ -33,12 +32,11 @@ import {
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
 import { encodeOpenApiV3 } from "#api/openapi/v3-protobuf.ts";
-import type { SubresourceRoute } from "#api/subresource-route.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
-import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
+import { openApiResource } from "./openapi-resource.ts";
 import { Entries, type FragmentTexts, fragmentTexts, V2Builder } from "./v2-builder.ts";
 
 export interface Document {
@@ -355,57 +353,4 @@ interface Known {
 
 function pathOf({ group, version }: OpenApiResource): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
-}
-
-function openApiResource(served: ServedResource): OpenApiResource {
-  const { kind, stored } = served;
-  const { deletion } = stored.kind;
-  return {
-    group: kind.group,
-    version: kind.version,
-    plural: kind.names.plural,
-    kind: kind.names.kind,
-    namespaced: kind.scope === "Namespaced",
-    verbs: kind.verbs,
-    definition: kind.schema().name,
-    ...(kind.custom === undefined
-      ? {}
-      : { custom: customDefinition(kind.custom, kind.names.list) }),
-    deleteAnswersObject: deletion?.returnsObject === true && !deletion.documentedAsStatus,
-    subresources: subresourcesOf(served).map((route) => ({
-      name: route.name,
-      verbs: route.verbs,
-      ...spokenKind(route),
-    })),
-  };
-}
-
-/** The published schemas are made where they are used, and not kept. */
-function customDefinition(
-  custom: CustomKind,
-  listKind: string,
-): NonNullable<OpenApiResource["custom"]> {
-  return {
-    get v2() {
-      return custom.publishedSchema("v2");
-    },
-    get v3() {
-      return custom.publishedSchema("v3");
-    },
-    listKind,
-  };
-}
-
-/** What a subresource takes that is no object of the resource itself. */
-function spokenKind({ kind, options, schema }: SubresourceRoute) {
-  if (options !== undefined) return { options };
-  if (schema === undefined) return {};
-  const { group, version } = kind;
-  const speaks = {
-    group,
-    version: version || "v1",
-    kind: kind.kind,
-    definition: schema().name,
-  };
-  return { speaks };
 }

@@ -30,7 +30,7 @@ test("a configuration with all providers is read, KMS with its defaults", () => 
   assert.deepEqual([kmsTimeoutMs(config), kmsSocket(config)], [3_000, "/run/k.sock"]);
 });
 
-test("an abstract socket is named as Go names it", () => {
+test("encryption at rest: an abstract socket is named as Go names it", () => {
   assert.equal(kmsSocket({ endpoint: "unix:///@kms" }), "@kms");
 });
 

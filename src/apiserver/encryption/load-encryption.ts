@@ -7,6 +7,7 @@ import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { HealthCheck } from "../health/health-paths.ts";
 import { createAesCbc } from "./aes-cbc.ts";
@@ -34,6 +35,7 @@ export interface LoadOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: EncryptionMetrics;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface LoadedEncryption extends Disposable {
@@ -169,7 +171,7 @@ const KMS_V1 =
 
 async function openKms(config: KmsConfig, options: LoadOptions): Promise<KmsProvider> {
   if (config.apiVersion === "v1") throw new Error(KMS_V1);
-  const { clock, random, logger } = options;
+  const { clock, random, logger, tracer } = options;
   const name = config.name ?? "";
   const metrics = options.metrics.kms;
   const timeoutMs = kmsTimeoutMs(config);
@@ -188,7 +190,7 @@ async function openKms(config: KmsConfig, options: LoadOptions): Promise<KmsProv
   return {
     prefix: {
       prefix: `k8s:enc:kms:v2:${name}:`,
-      transformer: createKmsTransformer(name, keys, metrics),
+      transformer: createKmsTransformer(name, keys, metrics, tracer),
     },
     timeoutMs,
     check: () => keys.check(),

@@ -30,7 +30,7 @@ const BOX = {
     "f3ffc7703f9400e52a7dfb4b3d3305d98e993b9f48681273c29650ba32fc76ce48332ea7164d96a4476fb8c531a1186ac0dfc17c98dce87b4da7f011ec48c97271d2c20f9b928fe2270d6fb863d51738b48eeee314a7cc8ab932164548e526ae90224368517acfeabd6bb3732bc0e9da99832b61ca01b6de56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74e355a5",
 };
 
-describe("values that others have encrypted are opened", () => {
+describe("encryption at rest: values that others have encrypted are opened", () => {
   test("aesgcm", () => {
     const stored = Buffer.from(GCM, "base64").subarray("k8s:enc:aesgcm:v1:key1:".length);
     assert.equal(textOf(createAesGcm(KEY).open(stored, context)), PLAIN);
@@ -57,7 +57,7 @@ const transformers: [name: string, transformer: Transformer, overhead: number][]
   ["kms v2 seed", createDerivedKeyGcm(bytes(32, 64)), 32 + 12 + 16],
 ];
 
-describe.each(transformers)("%s", (name, transformer, overhead) => {
+describe.each(transformers)("encryption at rest: %s", (name, transformer, overhead) => {
   test("what it seals it opens, and two seals of one value differ", () => {
     const [one, two] = [1, 2].map(() => transformer.seal(Buffer.from(PLAIN), context));
     assert.equal(one!.length, PLAIN.length + overhead);
@@ -96,7 +96,7 @@ describe.each(transformers)("%s", (name, transformer, overhead) => {
   });
 });
 
-describe("prefix transformers", () => {
+describe("encryption at rest: prefix transformers", () => {
   const counted: string[] = [];
   const options = {
     clock: { elapsedMs: () => 0 },

@@ -82,7 +82,7 @@ describe("which flow a request belongs to", () => {
   }
 });
 
-describe("seats", () => {
+describe("priority and fairness: seats", () => {
   /** So few seats that each level has one or two. */
   const control = (clock = new VirtualClock(0), seats = 4): FlowControl =>
     new FlowControl({ seats, longRunningMax: 2, clock });
@@ -212,7 +212,7 @@ describe("seats", () => {
   });
 });
 
-describe("a level and its seats", () => {
+describe("priority and fairness: a level and its seats", () => {
   const level = (
     more: object = {},
     pool = new SeatPool(),
@@ -344,7 +344,7 @@ describe("a level and its seats", () => {
 
 const waitingOf = (flow: string) => ({ flow, seats: 1, go: () => undefined });
 
-describe("queues", () => {
+describe("priority and fairness: queues", () => {
   const options = { queues: 16, handSize: 4, queueLengthLimit: 3 };
 
   test("a busy flow fills only its own queues", () => {

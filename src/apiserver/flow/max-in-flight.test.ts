@@ -21,7 +21,7 @@ const info = (verb: string, changes: Partial<RequestInfo> = {}): RequestInfo => 
 });
 const never = new AbortController();
 
-test("max-in-flight: reads and writes have separate limits; system:masters and health checks have none", () => {
+test("priority and fairness: max-in-flight: reads and writes have separate limits; system:masters and health checks have none", () => {
   const turns = createMaxInFlight({ reads: 1, writes: 1 });
   const ask = (user: typeof root, asked: RequestInfo): FlowDecision =>
     turns.admit(user, asked, never) as FlowDecision;

@@ -7,7 +7,7 @@ import type { ApiRequest } from "../request/request.ts";
 import { requestInfoOf } from "../request/request-info.ts";
 import { healthPaths } from "./health-paths.ts";
 
-test("readyz: why a check fails is logged at once, then every 30 s, and that it passes again", async () => {
+test("healthPaths: readyz: why a check fails is logged at once, then every 30 s, and that it passes again", async () => {
   using clock = new VirtualClock("2030-01-01T00:00:00Z");
   const lines: string[] = [];
   const logger = createLogger({

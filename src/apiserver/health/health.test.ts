@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { startTestApi } from "../api.testing.ts";
 
-test("a server is ready when every step of its start is done, and says which are not", async () => {
+test("API server: a server is ready when every step of its start is done, and says which are not", async () => {
   await using server = await startTestApi({
     hooks: [
       { name: "poststarthook/start-informers", step: "caches" },

@@ -19,7 +19,7 @@ const PROXIED = "/api/v1/nodes/n/proxy/x";
 describe.each([
   ["in this thread", startHttpServer],
   ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
-])("%s", (_, start) => {
+])("HTTP thread: %s", (_, start) => {
   let server: HttpServer;
   let handle: (request: HttpRequest, reply: Reply) => Promise<void>;
   let upgrade: (socket: Duplex) => void;

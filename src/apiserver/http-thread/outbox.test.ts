@@ -43,7 +43,7 @@ function read(batch: Batch<FromMainThread>): unknown[] {
   return all;
 }
 
-test("messages of one go are one batch, in their order, with their bytes", () => {
+test("HTTP thread: messages of one go are one batch, in their order, with their bytes", () => {
   const { outbox: out, batches, flush } = outbox();
   out.put({ form: "chunk", id: 1, bytes: out.add(Buffer.from("one")) });
   out.put({ form: "chunk", id: 2, bytes: out.add(Buffer.from("two")) });
@@ -54,7 +54,7 @@ test("messages of one go are one batch, in their order, with their bytes", () =>
   assert.deepEqual(batches.map(read), [[[1, "one"], [2, "two"], "end"], [[2, "three"]]]);
 });
 
-test("the same bytes travel once", () => {
+test("HTTP thread: the same bytes travel once", () => {
   const { outbox: out, batches, flush } = outbox();
   const bytes = Buffer.from("shared");
   for (const id of [1, 2, 3]) out.put({ form: "chunk", id, bytes: out.add(bytes) });
@@ -76,7 +76,7 @@ test("shared memory is not copied", () => {
   assert.deepEqual(read(batches[0]!), [[1, "yyyy"]]);
 });
 
-test("a chunk for many responses is one message, and messages keep their order", () => {
+test("HTTP thread: a chunk for many responses is one message, and messages keep their order", () => {
   const { outbox: out, batches, flush } = outbox();
   const shared = new FrameChunk([Buffer.from("event")]);
   const chunk = "5\r\nevent\r\n";

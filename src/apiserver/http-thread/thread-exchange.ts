@@ -1,7 +1,7 @@
 /** A request whose connection is in the HTTP thread, and its response, as an `Exchange`. */
 import { Readable } from "node:stream";
 import { type Deferred, deferred } from "#lib/async/deferred.ts";
-import { CLIENT_GONE, ClientDisconnect } from "../http/client-disconnect.ts";
+import { CLIENT_GONE, ClientDisconnect } from "#lib/http/client-disconnect.ts";
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Peer } from "../request/request.ts";

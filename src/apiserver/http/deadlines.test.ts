@@ -13,7 +13,7 @@ function world(timeoutMs: number) {
   };
 }
 
-describe("the time of a request", () => {
+describe("HTTP server: the time of a request", () => {
   test("runs out in the order in which they came, unless they ended", async () => {
     const { clock, expired, deadlines } = world(1000);
     deadlines.begin("a");
@@ -56,7 +56,7 @@ describe("the time of a request", () => {
   });
 });
 
-describe("what a client asks for", () => {
+describe("HTTP server: what a client asks for", () => {
   const rows: [url: string, ms: number][] = [
     ["/api/v1/pods", 0],
     ["/api/v1/pods?timeoutSeconds=5", 0],

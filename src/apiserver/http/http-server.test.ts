@@ -13,6 +13,9 @@ import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http
 
 const IDLE_MAX_MS = 60;
 
+/** More than the kernel buffers. */
+const BODY_BYTES = 64 * 1024 * 1024;
+
 /** A request that was made as the connection ended, on a machine that is slow just then. */
 const tooLate = (): void => undefined;
 
@@ -36,6 +39,10 @@ describe.each([
         if (url === "/watch") {
           reply.start(200, {});
           open.push(reply);
+        } else if (url === "/broken") {
+          reply.start(200, {});
+          reply.write(Buffer.from("half"));
+          open.push(reply);
         } else reply.send(200, {}, Buffer.from("ok"));
       },
       upgrade: async () => undefined,
@@ -43,6 +50,31 @@ describe.each([
   });
 
   afterAll(() => server.close(0));
+
+  test("a body that is not read: the server takes a part of it and disconnects, the answer arrives", async () => {
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false });
+    socket.on("error", () => undefined); // the server reads no more
+    let answer = "";
+    socket.on("data", (chunk: Buffer) => {
+      answer += chunk;
+    });
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`);
+    const chunk = Buffer.alloc(1024 * 1024);
+    let takenBytes = 0;
+    const send = (): void => {
+      socket.write(chunk, (error) => {
+        if (error) return;
+        takenBytes += chunk.length;
+        if (takenBytes < BODY_BYTES) send();
+      });
+    };
+    send();
+    await closed;
+    assert.match(answer, /^HTTP\/1\.1 200 OK/);
+    // Most of it is in the buffers of the kernel.
+    assert.ok(takenBytes < BODY_BYTES / 2, `${takenBytes} of ${BODY_BYTES} bytes`);
+  });
 
   test("--goaway-chance: the connection ends after its request, with GOAWAY", async () => {
     const own = await start({
@@ -65,6 +97,29 @@ describe.each([
     assert.equal(code, 0);
     session.destroy();
     await own.close(0);
+  });
+
+  test("a response that is aborted ends with RST_STREAM over HTTP/2, never with END_STREAM", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    const stream = session.request({ ":path": "/broken" });
+    stream.on("data", () => open.pop()!.destroy());
+    const [error] = (await once(stream, "error")) as [Error];
+    assert.match(error.message, /NGHTTP2_INTERNAL_ERROR/);
+    session.destroy();
+  });
+
+  test("a response that is aborted ends without the last chunk over HTTP/1.1", async () => {
+    const socket = connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
+    socket.write("GET /broken HTTP/1.1\r\nHost: x\r\n\r\n");
+    let got = "";
+    socket.on("data", (chunk: Buffer) => {
+      got += chunk.toString();
+      if (got.includes("half")) open.pop()?.destroy();
+    });
+    socket.on("error", () => undefined);
+    await once(socket, "close");
+    assert.match(got, /half/);
+    assert.doesNotMatch(got, /\r\n0\r\n/);
   });
 
   test("TLS renegotiation that a client asks for is refused", async () => {

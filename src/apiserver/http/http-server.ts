@@ -15,20 +15,20 @@ import {
   type TLSSocket,
   type Server as TlsServer,
 } from "node:tls";
+import { Connections } from "#lib/http/connections.ts";
+import { HandshakeQueue } from "#lib/http/handshake-queue.ts";
+import { SMALL_HEADERS_BYTES_MAX } from "#lib/http/unauthenticated-connections.ts";
+import { withoutRenegotiation } from "#lib/http/without-renegotiation.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
 import type { Peer } from "../request/request.ts";
-import { Connections } from "./connections.ts";
 import { ExchangeRunner, type ExchangeRunnerOptions } from "./exchange-runner.ts";
-import { HandshakeQueue } from "./handshake-queue.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { KnownPeers } from "./known-peers.ts";
 import { type ChooseContext, contextChooser, type NamedCertificate } from "./named-certificates.ts";
-import { SMALL_HEADERS_BYTES_MAX } from "./unauthenticated-connections.ts";
-import { withoutRenegotiation } from "./without-renegotiation.ts";
 
-/** Who takes longer to say what they want is not served. */
+/** A client whose handshake takes longer is disconnected. */
 const HANDSHAKE_WITHIN_MS = 10_000;
 /** A connection on which nothing is asked for so long is ended. */
 const IDLE_MAX_MS = 90_000;

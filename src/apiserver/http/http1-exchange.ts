@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import { ClientDisconnect } from "#lib/http/client-disconnect.ts";
+import type { Connections } from "#lib/http/connections.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { ChunkBytes } from "../response/byte-chunk.ts";
-import { ClientDisconnect } from "./client-disconnect.ts";
-import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
@@ -139,16 +139,16 @@ export class Http1Exchange implements Exchange {
     this.#wantsContinue = false;
   }
 
-  /** That a connection of HTTP/1.1 is kept goes without saying. */
+  /** HTTP/1.1 keeps connections by default: the header `Connection: keep-alive` is left out. */
   #leaveOutTheUsual(): void {
     const { httpVersionMinor, socket } = this.#request;
-    // Who says no more will be left with the answer, which Node forgets without the header.
+    // A client that has ended its side gets `Connection: close`; Node leaves that out without the header.
     if (httpVersionMinor > 0 && this.#response.shouldKeepAlive && !socket.readableEnded) {
       this.#response.removeHeader("connection");
     }
   }
 
-  /** Who says no more gets the rest of an answer, but does not wait for one without end. */
+  /** A client that has ended its side gets the rest of a response, unless the response has no end. */
   #endWithClient(): void {
     const { socket } = this.#request;
     const end = (): void => void socket.destroy();

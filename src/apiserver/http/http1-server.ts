@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Connections } from "#lib/http/connections.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { methodNotAllowedStatus } from "../request/router.ts";
-import type { Connections } from "./connections.ts";
 import type { ExchangeRunner } from "./exchange-runner.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import type { KnownPeers } from "./known-peers.ts";
@@ -14,7 +14,7 @@ const HEADERS_BYTES_MAX = 1024 * 1024;
 const HEADERS_COUNT_MAX = 2_000;
 /** Parsing a query costs about 1 µs for each of its parameters. */
 const URL_LENGTH_MAX = 128 * 1024;
-/** Who takes longer to say what they want is not served. */
+/** A client whose headers take longer is disconnected. */
 const HEADERS_WITHIN_MS = 32_000;
 
 /** So long a client may go on sending the body of a request that was answered without it. */
@@ -46,7 +46,7 @@ export function createHttp1Server(
   server.maxHeadersCount = HEADERS_COUNT_MAX + 1;
   server.keepAliveTimeout = idleMaxMs;
   server.headersTimeout = HEADERS_WITHIN_MS;
-  // Who says no more may still be waiting for an answer. The types do not know this, node does.
+  // A client that has ended its side may still wait for the response. The types lack this option.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   server.emit("listening"); // so that it looks after its timeouts
   server.on("request", (request, response) => answer(options, request, response, false));
@@ -91,6 +91,8 @@ function answer(
     refuse(response, fault);
     return;
   }
+  // Node reads and drops the whole body of an answered request, however long, if nothing of it was asked for.
+  if (!request.complete) request.read(0);
   const peer = peers.at(socket);
   if (peers.isOutdated(socket) || connections.draining) response.shouldKeepAlive = false;
   connections.occupy(socket);

@@ -1,11 +1,11 @@
 /** A stream of HTTP/2: one request and its answer. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
+import { ClientDisconnect } from "#lib/http/client-disconnect.ts";
+import type { Connections } from "#lib/http/connections.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { ChunkBytes } from "../response/byte-chunk.ts";
-import { ClientDisconnect } from "./client-disconnect.ts";
-import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
@@ -13,7 +13,6 @@ import { readBody } from "./read-body.ts";
 
 /** Of the codes with which a stream ends (RFC 9113, section 7). */
 const NO_ERROR = 0;
-const INTERNAL_ERROR = 2;
 
 export class Http2Exchange implements Exchange {
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -112,8 +111,12 @@ export class Http2Exchange implements Exchange {
     this.#stream.end();
   }
 
+  /**
+   * With RST_STREAM and INTERNAL_ERROR. `close` would first end the response with END_STREAM, and the
+   * client would take what it has for the whole.
+   */
   destroy(): void {
-    this.#stream.close(INTERNAL_ERROR);
+    this.#stream.destroy(new Error("the response was aborted"));
   }
 
   /** The answer came before the whole body: the client need not send what is left of it. */

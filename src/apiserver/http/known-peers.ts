@@ -2,7 +2,7 @@
  * Who is at the other end of each connection, found out once, and anew when authorities change.
  *
  * A handshake trusts the authorities of its time. A client that it refused may be trusted now, but
- * only who comes again is looked at again: its connection is outdated and should end.
+ * only a new handshake verifies its certificate again: its connection is outdated and should end.
  */
 import type { TLSSocket } from "node:tls";
 import { type ClientAuthorities, peerOf } from "../authn/peer-certificate.ts";

@@ -4,13 +4,13 @@
  * Promises:
  * 1. Names that were given for a certificate count more than those that are in one; a whole name more
  *    than a wildcard, which stands for one label; of equals, the certificate that comes first.
- * 2. Who names nothing, or nothing that is known, gets the server's own certificate, unless only
+ * 2. A client that names no host, or an unknown one, gets the server's own certificate, unless only
  *    another is valid for the name.
  */
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
+import { withoutRenegotiation } from "#lib/http/without-renegotiation.ts";
 import { certificateSubject, readSubject } from "#pki/subject.ts";
-import { withoutRenegotiation } from "./without-renegotiation.ts";
 
 export interface NamedCertificate {
   /** Host names, also with a wildcard as their first label; those of the certificate if empty. */

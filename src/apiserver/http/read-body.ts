@@ -1,6 +1,6 @@
 /** The body of a request, whichever protocol brings it. */
 import type { Readable } from "node:stream";
-import { CLIENT_GONE } from "./client-disconnect.ts";
+import { CLIENT_GONE } from "#lib/http/client-disconnect.ts";
 import { BODY_BYTES_MAX, type HttpRequest } from "./exchange.ts";
 
 /** Node's streams buffer so much before anything is read. */

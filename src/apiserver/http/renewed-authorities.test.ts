@@ -23,7 +23,7 @@ import {
 describe.each([
   ["in this thread", startHttpServer],
   ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
-])("%s", (_, start) => {
+])("HTTP server: %s", (_, start) => {
   let server: HttpServer;
   let tlsFor: (...authorities: KeyPair[]) => TlsOptions;
   let authorities: readonly [KeyPair, KeyPair];

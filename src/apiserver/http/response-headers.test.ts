@@ -24,7 +24,7 @@ async function headersFor(method: string, origin?: string): Promise<[number, Out
   return sent!;
 }
 
-test("Strict-Transport-Security is on every response", async () => {
+test("HTTP server: Strict-Transport-Security is on every response", async () => {
   assert.deepEqual(await headersFor("GET"), [
     200,
     { "strict-transport-security": "max-age=60; preload", "content-type": "text/plain" },

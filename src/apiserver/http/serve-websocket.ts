@@ -106,7 +106,7 @@ function listen(connection: WebSocketConnection, gone: AbortSignal): AbortSignal
   return AbortSignal.any([closed.signal, gone]);
 }
 
-/** Without the one that carries a token, which is none. */
+/** Without the subprotocol that carries a token: it is not negotiated. */
 function protocolsOf({ headers }: ClientConnection): string[] {
   return askedProtocols(headers).filter(
     (one) => one !== "" && !one.startsWith(TOKEN_PROTOCOL_PREFIX),

@@ -8,7 +8,7 @@ import { type Serving, serve } from "./serve.ts";
 
 const MB = 1024 * 1024;
 
-test("a request that has been answered is gone with the next collection of the young", async () => {
+test("HTTP server: a request that has been answered is gone with the next collection of the young", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: object) => void;
   const collectYoung = (): void => collect({ type: "minor" });

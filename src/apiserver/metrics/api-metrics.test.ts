@@ -15,7 +15,7 @@ function has(text: string, line: RegExp): void {
   );
 }
 
-describe("what dashboards and alerts read", () => {
+describe("API server metrics: what dashboards and alerts read", () => {
   test("requests, by verb and place, and what they were promised", async () => {
     await using api = await startTestApi();
     await api.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });

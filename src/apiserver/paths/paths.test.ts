@@ -112,7 +112,7 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
 
 const AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-test("what will go says so even where its form is refused", async () => {
+test("API server paths: what will go says so even where its form is refused", async () => {
   const accept = "application/json;as=Nothing;g=meta.k8s.io;v=v1";
   const { code, warnings } = await api.ask("GET", "/api/v1/componentstatuses", {
     headers: { accept },
@@ -189,7 +189,7 @@ describe("OpenAPI documents are given in the form that is asked for first", () =
   });
 });
 
-describe("paths", () => {
+describe("API server paths: paths", () => {
   test.each(rows)("$asked", async ({ asked, code, says }) => {
     const [method = "", url = "", accept] = asked.split(" ");
     const answer = await api.ask(method, url, { headers: accept === undefined ? {} : { accept } });

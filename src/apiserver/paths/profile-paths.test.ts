@@ -15,22 +15,25 @@ async function ask(path: string, query = ""): Promise<Answer | undefined> {
 test.each([
   ["profile", /"samples":\[/],
   ["heap", /"selfSize"/],
-])("/debug/pprof/%s is a profile that V8's tools read", async (name, contains) => {
-  const answer = await ask(`/debug/pprof/${name}`, "seconds=0.05");
-  assert.equal(answer?.body.form, "bytes");
-  assert.match(
-    Buffer.from(answer?.body.form === "bytes" ? answer.body.bytes : "").toString(),
-    contains,
-  );
-});
+])(
+  "API server paths: /debug/pprof/%s is a profile that V8's tools read",
+  async (name, contains) => {
+    const answer = await ask(`/debug/pprof/${name}`, "seconds=0.05");
+    assert.equal(answer?.body.form, "bytes");
+    assert.match(
+      Buffer.from(answer?.body.form === "bytes" ? answer.body.bytes : "").toString(),
+      contains,
+    );
+  },
+);
 
-test("one profile at a time", async () => {
+test("API server paths: one profile at a time", async () => {
   const first = ask("/debug/pprof/profile", "seconds=0.1");
   const second = await ask("/debug/pprof/heap", "seconds=0.1");
   assert.equal(second?.code, 429);
   assert.equal((await first)?.code, 200);
 });
 
-test("other paths are not here", async () => {
+test("API server paths: other paths are not here", async () => {
   assert.equal(await ask("/debug"), undefined);
 });

@@ -16,7 +16,7 @@ const urls = [
   ["", ""],
 ] as const;
 for (const [from, to] of urls) {
-  test(`url ${from}`, () => assert.equal(rewriteUrl(from, place), to));
+  test(`API server proxy: url ${from}`, () => assert.equal(rewriteUrl(from, place), to));
 }
 
 const pages = [
@@ -31,6 +31,6 @@ const pages = [
   ['<p title="/x">/x</p>', '<p title="/x">/x</p>'],
 ] as const;
 for (const [from, to] of pages) {
-  test(`page ${from}`, () =>
+  test(`API server proxy: page ${from}`, () =>
     assert.equal(rewriteHtml(Buffer.from(from), undefined, place)?.toString(), to));
 }

@@ -11,7 +11,7 @@ const AGGREGATED = {
   headers: { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" },
 };
 
-describe("a kind that is added while the server runs", () => {
+describe("kind registry: a kind that is added while the server runs", () => {
   test("is not there before: 404, and no group in discovery", async () => {
     await using t = await startTestApi();
     assert.equal((await t.ask("GET", WIDGETS)).code, 404);
@@ -131,7 +131,7 @@ describe("a kind that is added while the server runs", () => {
   });
 });
 
-describe("a kind that is replaced", () => {
+describe("kind registry: a kind that is replaced", () => {
   test("ends its watches; a new watch goes on where the old one ended", async () => {
     await using t = await startTestApi();
     await t.api.resources.add({ kinds: [widgetKind()] });
@@ -170,7 +170,7 @@ describe("a kind that is replaced", () => {
   });
 });
 
-describe("a kind that is removed", () => {
+describe("kind registry: a kind that is removed", () => {
   test("ends its watches after what is pending and is forgotten by discovery and OpenAPI", async () => {
     await using t = await startTestApi();
     const cachesBefore = [...t.api.store.cache.all()].length;

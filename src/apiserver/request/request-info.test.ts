@@ -39,7 +39,7 @@ const cases = [
   { ask: "POST /version", want: "path post" },
 ];
 
-describe("what a request asks for", () => {
+describe("API request: what a request asks for", () => {
   for (const { ask, want } of cases) {
     test(ask, () => {
       const [method = "", url = ""] = ask.split(" ");

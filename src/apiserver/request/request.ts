@@ -77,7 +77,7 @@ export interface Peer {
   /** In-process callers are trusted with the user that they name. */
   readonly user?: User;
   readonly certificate?: PeerCertificate;
-  /** Why the certificate that the client showed is none of ours. */
+  /** Why the client's certificate is not trusted. */
   readonly certificateFault?: string;
 }
 

@@ -209,7 +209,7 @@ test("answers name their flow", async () => {
   assert.equal(uid, schema?.metadata.uid);
 });
 
-test("who asked and what came of it is counted", async () => {
+test("API request: who asked and what came of it is counted", async () => {
   const { ask, api } = await start();
   await ask("GET", PODS, { token: "wrong" });
   await ask("GET", PODS, { token: "alice" });

@@ -141,7 +141,7 @@ export function createSecurity(
   };
 }
 
-/** Who asks, and who they act as. */
+/** The authenticated user, and the user that they impersonate. */
 function identify(
   authenticator: Authenticator,
   authorizer: Authorizer,

@@ -6,7 +6,7 @@ import { createMemoryStore } from "#store/memory.ts";
 import { startTestApi } from "../api.testing.ts";
 import { TimeLimit } from "./time-limit.ts";
 
-test("work that takes too long is not waited for", async () => {
+test("API request: work that takes too long is not waited for", async () => {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const limit = new TimeLimit(clock, 1_000);
   const late = (): string => "late";
@@ -22,7 +22,7 @@ test("work that takes too long is not waited for", async () => {
   assert.equal(await first, "late");
 });
 
-test("a write has less time than its request; deleting a collection has all of it", async () => {
+test("API request: a write has less time than its request; deleting a collection has all of it", async () => {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const store = createMemoryStore({ clock });
   await using server = await startTestApi({ store });

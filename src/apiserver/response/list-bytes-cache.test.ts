@@ -18,7 +18,7 @@ const rows = [
 ];
 
 for (const { name, items, states, joins = false } of rows) {
-  test(`items are ${name}`, () => {
+  test(`content negotiation: items are ${name}`, () => {
     const known = new JoinedItems();
     let last: readonly Part[] = [];
     for (const state of states) last = known.of("pods", state, () => items);

@@ -4,7 +4,7 @@ import { bodyEncoding, negotiate, negotiateFailure, refuseByRoute } from "./nego
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("the form of an answer", () => {
+describe("content negotiation: the form of an answer", () => {
   const cases = [
     { accept: undefined, want: "json" },
     { accept: "*/*", want: "json" },

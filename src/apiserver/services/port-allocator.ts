@@ -1,6 +1,7 @@
 /**
  * Node ports of Services. Which are taken is written in one stored bitmap, upstream's RangeAllocation,
- * and changed by compare-and-swap, so that several API servers agree.
+ * and changed by compare-and-swap, so that several API servers agree. Requests that wait for a write
+ * share the next one.
  */
 import { decodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
@@ -25,8 +26,12 @@ export interface PortAllocatorOptions {
   readonly range: PortRange;
 }
 
+/** Requests that one write may serve. */
+const BATCH_MAX = 1_000;
+
 export class PortAllocator {
   readonly #options: PortAllocatorOptions;
+  readonly #waiting: PortRequest[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: PortAllocatorOptions) {
@@ -34,30 +39,29 @@ export class PortAllocator {
   }
 
   /**
-   * Takes the ports that `decide` asks for. It is asked again if another server was faster; this
-   * server's own requests wait for each other. A dry run minds no range and takes nothing.
+   * Takes the ports that `decide` asks for. It is asked again if another server was faster. A dry run
+   * minds no range and takes nothing.
    */
   take<T>(dryRun: boolean, decide: (operation: PortOperation) => T): Promise<T> {
-    return this.#inTurn(async () => {
-      for (;;) {
-        const loaded = await this.#load();
-        const operation = new PortOperation(this.#options, loaded, dryRun);
-        const decided = decide(operation);
-        if (dryRun || operation.added.size === 0) return decided;
-        const taken = new Set([...loaded.taken, ...operation.added]);
-        if (await write(this.#options, taken, loaded.entry)) return decided;
-      }
-    });
+    let decided: T;
+    const apply = (taken: Set<number>): boolean => {
+      const operation = new PortOperation(this.#options, taken, dryRun);
+      decided = decide(operation);
+      if (dryRun) return false;
+      for (const port of operation.added) taken.add(port);
+      return operation.added.size > 0;
+    };
+    return this.#request(apply, () => decided);
   }
 
   release(ports: readonly number[]): Promise<void> {
-    return this.#inTurn(async () => {
-      for (;;) {
-        const { taken, entry } = await this.#load();
+    return this.#request(
+      (taken) => {
         for (const port of ports) taken.delete(port);
-        if (await write(this.#options, taken, entry)) return;
-      }
-    });
+        return true;
+      },
+      () => undefined,
+    );
   }
 
   /** Writes down what `decide` says ought to be taken, given what is. */
@@ -74,6 +78,30 @@ export class PortAllocator {
         if (await write(this.#options, decided.taken, entry)) return decided;
       }
     });
+  }
+
+  #request<T>(apply: PortRequest["apply"], answer: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ apply, done: () => resolve(answer()), failed: reject });
+      if (this.#waiting.length === 1) void this.#inTurn(() => this.#serveWaiting());
+    });
+  }
+
+  async #serveWaiting(): Promise<void> {
+    const batch = this.#waiting.splice(0, BATCH_MAX);
+    // What has come since needs a turn of its own.
+    if (this.#waiting.length > 0) void this.#inTurn(() => this.#serveWaiting());
+    try {
+      for (;;) {
+        const { taken, entry } = await this.#load();
+        let hasChanged = false;
+        for (const { apply } of batch) hasChanged = apply(taken) || hasChanged;
+        if (!hasChanged || (await write(this.#options, taken, entry))) break;
+      }
+      for (const { done } of batch) done();
+    } catch (error) {
+      for (const { failed } of batch) failed(error);
+    }
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -93,16 +121,24 @@ interface Loaded {
   readonly entry: Entry | undefined;
 }
 
+interface PortRequest {
+  /** Changes the set of taken ports; true if it has. It is called again if the write was too late. */
+  apply(taken: Set<number>): boolean;
+  /** The change is stored. */
+  done(): void;
+  failed(error: unknown): void;
+}
+
 /** What one write takes. Ports are marked as taken before the Service is written. */
 export class PortOperation {
   readonly #options: PortAllocatorOptions;
-  readonly #loaded: Loaded;
+  readonly #taken: ReadonlySet<number>;
   readonly #dryRun: boolean;
   readonly #added = new Set<number>();
 
-  constructor(options: PortAllocatorOptions, loaded: Loaded, dryRun: boolean) {
+  constructor(options: PortAllocatorOptions, taken: ReadonlySet<number>, dryRun: boolean) {
     this.#options = options;
-    this.#loaded = loaded;
+    this.#taken = taken;
     this.#dryRun = dryRun;
   }
 
@@ -144,7 +180,7 @@ export class PortOperation {
   }
 
   #isTaken(port: number): boolean {
-    return this.#loaded.taken.has(port) || this.#added.has(port);
+    return this.#taken.has(port) || this.#added.has(port);
   }
 }
 
@@ -159,17 +195,22 @@ async function write(
   return (await store.put(KEY, bytes, condition)).ok;
 }
 
+/** The bitmap is a number of any length, its highest byte first; the first port is its lowest bit. */
 function encode(range: PortRange, taken: ReadonlySet<number>) {
-  let bits = 0n;
-  for (const port of taken) bits |= 1n << BigInt(port - range.first);
-  const hex = bits === 0n ? "" : bits.toString(16);
-  const data = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex").toString("base64");
+  let highest = range.first - 1;
+  for (const port of taken) highest = Math.max(highest, port);
+  const bits = new Uint8Array((highest - range.first + 8) >> 3);
+  for (const port of taken) {
+    const index = port - range.first;
+    const at = bits.length - 1 - (index >> 3);
+    bits[at] = bits[at]! | (1 << (index & 7));
+  }
   return {
     kind: "RangeAllocation",
     apiVersion: "v1",
     metadata: {},
     range: `${range.first}-${range.last}`,
-    data,
+    data: Buffer.from(bits).toString("base64"),
   };
 }
 
@@ -177,11 +218,12 @@ function encode(range: PortRange, taken: ReadonlySet<number>) {
 function decode(range: PortRange, { value }: Entry): Set<number> {
   const stored = allocationOf(value);
   const first = Number(/^(\d+)-\d+$/.exec(stored.range ?? "")?.[1] ?? range.first);
-  const hex = Buffer.from(stored.data ?? "", "base64").toString("hex");
-  const bits = hex === "" ? 0n : BigInt(`0x${hex}`);
+  const bits = Buffer.from(stored.data ?? "", "base64");
   const taken = new Set<number>();
   for (let port = Math.max(range.first, first); port <= range.last; port++) {
-    if ((bits >> BigInt(port - first)) & 1n) taken.add(port);
+    const index = port - first;
+    const byte = bits[bits.length - 1 - (index >> 3)] ?? 0;
+    if ((byte >> (index & 7)) & 1) taken.add(port);
   }
   return taken;
 }

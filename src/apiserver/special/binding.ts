@@ -15,7 +15,9 @@ import {
   unknownStatus,
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
+import { finish } from "#lib/async/steps.ts";
 import type { SpecialVerbs } from "../request/dispatch.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import type { VerbRequest } from "../request/verb.ts";
@@ -53,7 +55,8 @@ function bindingFault(binding: Binding, { info, parts }: VerbRequest): Status | 
     return badRequestStatus("name in URL does not match name in Binding object");
   }
   const nowMs = parts.clock.nowMs();
-  const faults = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs }) ?? [];
+  const found = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs });
+  const faults = finish(fieldErrorSteps(found));
   if (faults.length > 0) return unknownStatus(formatFieldErrors(faults));
   return name === "" ? badRequestStatus("Name parameter required.") : undefined;
 }

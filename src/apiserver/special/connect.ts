@@ -26,7 +26,7 @@ import type { ApiRequest } from "../request/request.ts";
 import { isTrue } from "../request/request-info.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import type { Objects } from "../storage/objects.ts";
-import { admitOnly } from "../write/write-object.ts";
+import { admitOnly } from "../write/admit-write.ts";
 import { readLog } from "./pod-log.ts";
 
 type Locate = (verb: VerbRequest, path: string) => Result<Target> | Promise<Result<Target>>;

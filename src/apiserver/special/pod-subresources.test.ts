@@ -85,7 +85,7 @@ describe("subresources of pods", () => {
   });
 });
 
-describe("scales", () => {
+describe("API server: scales", () => {
   const SETS = "/apis/apps/v1/namespaces/default/replicasets";
   const labels = { app: "x" };
   const set = {

@@ -10,9 +10,9 @@ import type { RunVerb } from "../request/dispatch.ts";
 import { type WriteOptions, writeOptions } from "../request/query-options.ts";
 import type { VerbRequest } from "../request/verb.ts";
 import type { ApiValue } from "../response/answer.ts";
+import { admitOnly } from "../write/admit-write.ts";
 import { trackCreate } from "../write/managed-fields.ts";
 import { settleNamespace, wipeSystemFields } from "../write/object-metadata.ts";
-import { admitOnly } from "../write/write-object.ts";
 
 export interface UnstoredCreate<T> {
   expect(verb: VerbRequest): BodyExpectation;

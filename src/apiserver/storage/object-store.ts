@@ -12,45 +12,40 @@
  *    that store: comparisons of revisions must use `storeOf(resource)`.
  */
 
-import { parseJson } from "#api/codec/json.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Kind, KubeObject } from "#api/kind.ts";
-import { goQuote } from "#api/meta/go-quote.ts";
+import type { KubeObject } from "#api/kind.ts";
 import {
   failure,
   internalErrorStatus,
   noSuchPathStatus,
   type Result,
-  requestTooLargeStatus,
   resourceVersionTooLargeStatus,
-  serviceUnavailableStatus,
   success,
-  unknownStatus,
 } from "#api/meta/status.ts";
 import { withTimeout } from "#lib/async/sleep.ts";
 import { messageOf } from "#lib/caught.ts";
-import { Ring } from "#lib/collections/ring.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { SpanOptions, Tracer } from "#lib/tracing/tracer.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { EncryptedStore } from "../encryption/encrypted-store.ts";
-import { READ_ENCRYPTED } from "../encryption/identity.ts";
 import { EncryptionError, isEncrypted } from "../encryption/transformer.ts";
 import type { StoreMetrics, StoreOperation } from "../metrics/store-metrics.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
+import { internalPackageOf } from "../request/internal-package.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { WatchCache } from "../watch/watch-cache.ts";
 import type { StoredResource } from "./resources.ts";
-import { Revision } from "./revision.ts";
+import type { Revision } from "./revision.ts";
+import { type OwnWrite, RevisionDecoder } from "./revision-decoder.ts";
 import type { StorageCodec } from "./storage-codec.ts";
+import { failureOf, guarded, statusOfStoreError, untransformable } from "./store-failures.ts";
 
 /** How long a read waits for a revision that the cache has not seen yet. */
 const FRESH_WITHIN_MS = 3_000;
 const PING_WITHIN_MS = 2_000;
 /** Asked for to learn whether a revision can still be read; nothing is stored under it. */
 const NO_KEY = "/registry/";
-/** So many own writes count as new: about as many as are under way at once. */
-const RECENT_MAX = 128;
 
 export interface ObjectStoreOptions {
   readonly store: Store;
@@ -65,6 +60,8 @@ export interface ObjectStoreOptions {
   /** How long Events are kept. */
   readonly eventTtlSeconds: number;
   readonly metrics: StoreMetrics;
+  /** Makes spans, with upstream's names, of what is done within a request's span. */
+  readonly tracer?: Tracer | undefined;
   /** Of `only` one resource; of all unless given. */
   readonly only?: StoredResource | undefined;
   /** Resources that lie elsewhere. */
@@ -84,37 +81,16 @@ export type WriteOutcome =
   /** Another writer was faster; `current` is the stored object. */
   | { readonly outcome: "conflict"; readonly current: Revision | undefined };
 
-interface OwnWrite {
-  readonly object: KubeObject;
-  /** As it is stored. */
-  readonly bytes: Uint8Array;
-  /** As it is served; the same bytes where objects are stored as JSON. */
-  readonly json: Uint8Array;
-  /** What became of it, once it has come back. */
-  revision: Revision | undefined;
-}
-
 export class ObjectStore {
   readonly cache: WatchCache;
   readonly #options: ObjectStoreOptions;
-  /**
-   * Own writes under way, so that the event that brings one back need not be parsed. Weak, though each
-   * is taken out again: what a map has outgrown refers to what came after it, so that writes of
-   * long ago would make those of now grow old.
-   */
-  readonly #written = new WeakMap<Uint8Array, OwnWrite>();
-  /**
-   * The same by key, for a remote store, which brings back other bytes of the same content. Of several
-   * writes of one key at the same time only the last is known; the others are parsed.
-   */
-  readonly #writtenKeys = new Map<string, OwnWrite>();
-  /** The latest own writes, whose values stay parsed for watchers. */
-  readonly #recent = new Ring<Revision>(RECENT_MAX);
+  readonly #decoder: RevisionDecoder;
   /** By group and plural. */
   readonly #others: ReadonlyMap<string, ObjectStore> | undefined;
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
+    this.#decoder = new RevisionDecoder(options);
     const { store, resources, clock, logger, only, overrides = [] } = options;
     this.#others = overrides.length === 0 ? undefined : storesOf(options, overrides);
     this.cache = new WatchCache({
@@ -123,7 +99,8 @@ export class ObjectStore {
       clock,
       logger,
       only,
-      decode: (resource, key, number, stored) => this.#decode(resource, key, number, stored),
+      decode: (resource, key, number, stored) =>
+        this.#decoder.decode(resource, key, number, stored),
     });
   }
 
@@ -232,7 +209,7 @@ export class ObjectStore {
   async #readAgain(resource: StoredResource, key: string): Promise<Revision | undefined> {
     const { entry } = await this.#options.store.get(key);
     if (entry === undefined) return undefined;
-    const revision = this.#decode(resource, key, entry.modRevision, entry.value);
+    const revision = this.#decoder.decode(resource, key, entry.modRevision, entry.value);
     this.cache.recover(resource, revision);
     return revision;
   }
@@ -276,15 +253,17 @@ export class ObjectStore {
     if (other !== this) return await other.history(resource, prefix, atRevision, startAfter, limit);
     const { store, clock, metrics } = this.#options;
     const startMs = clock.elapsedMs();
-    const page = await store.range(prefix, {
+    const options = {
       atRevision,
       ...(startAfter === undefined ? {} : { startAfter }),
       ...(limit > 0 ? { limit } : {}),
-    });
+    };
+    const span = { name: "List(recursive=true) etcd3", attributes: () => ({ key: prefix, limit }) };
+    const page = await this.#inSpan(span, () => store.range(prefix, options));
     metrics.done("list", resource, clock.elapsedMs() - startMs, false);
     const revisions = page.entries.map(({ key, value, modRevision }) => {
       try {
-        return this.#decode(resource, key, modRevision, value);
+        return this.#decoder.decode(resource, key, modRevision, value);
       } catch (error) {
         if (!(error instanceof EncryptionError)) throw error;
         throw new StoreError({ code: "Corrupt" }, untransformable(key, error));
@@ -294,7 +273,8 @@ export class ObjectStore {
   }
 
   create(resource: StoredResource, key: string, object: KubeObject): Promise<Result<WriteOutcome>> {
-    return this.storeOf(resource).#put(resource, key, object, { mustNotExist: true });
+    const create = () => this.storeOf(resource).#put(resource, key, object, { mustNotExist: true });
+    return this.#inSpan(spanOf("Create etcd3", resource, key), create);
   }
 
   /** Writes nothing if the object is what is there already: then the revision stays. */
@@ -305,7 +285,8 @@ export class ObjectStore {
     object: KubeObject,
   ): Promise<Result<WriteOutcome>> {
     const condition = { expectRevision: expected.number };
-    return this.storeOf(resource).#put(resource, key, object, condition, expected);
+    const replace = () => this.storeOf(resource).#put(resource, key, object, condition, expected);
+    return this.#inSpan(spanOf("GuaranteedUpdate etcd3", resource, key), replace);
   }
 
   /** Answers the last state as of the revision of the delete. */
@@ -324,6 +305,11 @@ export class ObjectStore {
     });
   }
 
+  async #inSpan<T>(span: SpanOptions, work: () => Promise<T>): Promise<T> {
+    const { tracer } = this.#options;
+    return await (tracer === undefined ? work() : tracer.child(span, work));
+  }
+
   async #put(
     resource: StoredResource,
     key: string,
@@ -331,7 +317,7 @@ export class ObjectStore {
     condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
     expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
-    const { store, codec, eventTtlSeconds, clock, metrics, local } = this.#options;
+    const { store, codec, eventTtlSeconds, clock, metrics } = this.#options;
     if (this.cache.of(resource).isRemoved) return failure(noSuchPathStatus());
     const startMs = clock.elapsedMs();
     const bytes = codec.encode(object);
@@ -350,8 +336,7 @@ export class ObjectStore {
         resource.kind.expires === "event-ttl"
           ? { ...condition, ttlSeconds: eventTtlSeconds }
           : condition;
-      this.#written.set(bytes, own);
-      if (!local) this.#writtenKeys.set(key, own);
+      this.#decoder.begin(key, own);
       const wrote = await store.put(key, bytes, options);
       if (wrote.ok && this.cache.revision < wrote.revision) await this.#seen(wrote.revision);
       failed = false;
@@ -361,8 +346,7 @@ export class ObjectStore {
     } catch (error) {
       return failureOf(error);
     } finally {
-      this.#written.delete(bytes);
-      if (this.#writtenKeys.get(key) === own) this.#writtenKeys.delete(key);
+      this.#decoder.end(key, own);
       const operation = expected === undefined ? "create" : "update";
       metrics.done(operation, resource, clock.elapsedMs() - startMs, failed);
     }
@@ -382,59 +366,13 @@ export class ObjectStore {
   /** The revision that the cache has, if it is this one. */
   #known(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
     const cached = this.cache.of(resource).get(key);
-    return cached?.number === number ? cached : this.#decode(resource, key, number, stored);
+    return cached?.number === number ? cached : this.#decoder.decode(resource, key, number, stored);
   }
 
   /** Waits until the cache shows the write. If it does not in time, the write still succeeds. */
   async #seen(revision: number): Promise<void> {
     if (this.cache.revision >= revision) return;
     await this.cache.reached(revision, FRESH_WITHIN_MS);
-  }
-
-  /** Throws EncryptionError, or StoreError (Corrupt) if it is no object of the resource. */
-  #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
-    try {
-      return this.#decodeStored(resource, key, number, stored);
-    } catch (error) {
-      if (error instanceof EncryptionError || error instanceof StoreError) throw error;
-      throw new StoreError({ code: "Corrupt" }, undecodableText(stored, error));
-    }
-  }
-
-  #decodeStored(
-    resource: StoredResource,
-    key: string,
-    number: number,
-    stored: Uint8Array,
-  ): Revision {
-    const { codec } = this.#options;
-    const { kind } = resource;
-    const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
-    if (own !== undefined) {
-      own.revision = Revision.fromWrite(kind, key, number, own.json, own.object);
-      this.#recent.push(own.revision)?.letGo();
-      return own.revision;
-    }
-    if (isEncrypted(stored)) {
-      throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
-    }
-    const isOfVersion = codec.isOfVersion(stored, kind);
-    if (kind.custom !== undefined) {
-      const object = codec.decode(resource, stored);
-      const written = writtenKind(resource, object);
-      const current = written.custom?.fromStore(object) ?? object;
-      if (current !== object || !isOfVersion) {
-        return Revision.fromValue(written, key, number, current, true);
-      }
-    }
-    if (isOfVersion && codec.isJson(stored)) return Revision.fromJson(kind, key, number, stored);
-    return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
-  }
-
-  /** The write under way that these bytes come from. */
-  #ownWrite(key: string, stored: Uint8Array): OwnWrite | undefined {
-    const own = this.#writtenKeys.get(key);
-    return own !== undefined && Buffer.compare(own.bytes, stored) === 0 ? own : undefined;
   }
 
   async #guarded<T>(
@@ -450,6 +388,14 @@ export class ObjectStore {
   }
 }
 
+function spanOf(name: string, { group, plural, kind }: StoredResource, key: string): SpanOptions {
+  const type = (): string =>
+    kind.custom === undefined
+      ? `*${internalPackageOf(kind.schema())}.${kind.names.kind}`
+      : "*unstructured.Unstructured";
+  return { name, attributes: () => ({ key, type: type(), group, resource: plural }) };
+}
+
 function storesOf(
   options: ObjectStoreOptions,
   overrides: readonly StoreOverride[],
@@ -463,52 +409,4 @@ function storesOf(
       return [`${only.group}/${only.plural}`, new ObjectStore({ ...options, ...place })] as const;
     }),
   );
-}
-
-/** Upstream's words for what is no JSON. */
-function undecodableText(stored: Uint8Array, error: unknown): string {
-  const parsed = parseJson(Buffer.from(stored).toString());
-  if (parsed.ok) return messageOf(error);
-  return `couldn't get version/kind; json parse error: ${parsed.error}`;
-}
-
-/** The version that a decoded object is in: the stored one, unless a webhook has yet to convert it. */
-function writtenKind({ kind, versions }: StoredResource, { apiVersion }: KubeObject): Kind {
-  if (apiVersion === kind.apiVersion) return kind;
-  return versions.find((one) => one.apiVersion === apiVersion) ?? kind;
-}
-
-async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-  try {
-    return await work();
-  } catch (error) {
-    return failureOf(error);
-  }
-}
-
-function untransformable(key: string, { message }: EncryptionError): string {
-  return `unable to transform key ${goQuote(key)}: ${message}`;
-}
-
-function failureOf(error: unknown): Result<never> {
-  if (error instanceof EncryptionError) return failure(internalErrorStatus(error.message));
-  if (!(error instanceof StoreError)) throw error;
-  return failure(statusOfStoreError(error));
-}
-
-export function statusOfStoreError(error: StoreError): Status {
-  switch (error.problem.code) {
-    case "TooLarge":
-      return requestTooLargeStatus(error.message);
-    case "Unavailable":
-    case "Closed":
-    case "InUse":
-    case "Denied":
-    case "NoSpace":
-      return serviceUnavailableStatus(`the store is not available: ${error.message}`);
-    case "Corrupt":
-      return unknownStatus(error.message);
-    default:
-      return internalErrorStatus(error.message);
-  }
 }

@@ -13,6 +13,7 @@ import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { parseStored, writeObject } from "./object-text.ts";
+import type { SharedParts } from "./shared-parts.ts";
 
 const KIND = '{"kind":"';
 const API_VERSION = '","apiVersion":"';
@@ -23,6 +24,8 @@ const VERSION = ',"resourceVersion":"';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LINE_END = 0x0a;
+/** Larger objects are few, and looking for parts that others have takes longer than it saves. */
+const SHARED_BYTES_MAX = 32 << 10;
 
 export class Revision {
   /** The version that the text is written in. */
@@ -45,17 +48,32 @@ export class Revision {
   #written: KubeObject | undefined;
   /** The same object in other versions, by apiVersion. */
   #views: Map<string, Revision> | undefined;
+  /** Where the value shares its parts with those of other objects. */
+  readonly #parts: SharedParts | undefined;
 
-  private constructor(kind: Kind, key: string, number: number, isStale = false) {
+  private constructor(
+    kind: Kind,
+    key: string,
+    number: number,
+    isStale = false,
+    parts: SharedParts | undefined = undefined,
+  ) {
     this.kind = kind;
     this.key = key;
     this.number = number;
     this.isStale = isStale;
+    this.#parts = parts;
   }
 
   /** From stored JSON, which has no resourceVersion. */
-  static fromJson(kind: Kind, key: string, number: number, stored: Uint8Array): Revision {
-    const revision = new Revision(kind, key, number);
+  static fromJson(
+    kind: Kind,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+    parts?: SharedParts,
+  ): Revision {
+    const revision = new Revision(kind, key, number, false, parts);
     if (!revision.#inject(asBuffer(stored))) {
       return Revision.fromValue(kind, key, number, parseStored(stored, kind));
     }
@@ -82,8 +100,9 @@ export class Revision {
     number: number,
     stored: Uint8Array,
     object: KubeObject,
+    parts?: SharedParts,
   ): Revision {
-    const revision = new Revision(kind, key, number);
+    const revision = new Revision(kind, key, number, false, parts);
     if (!revision.#inject(asBuffer(stored))) return Revision.fromValue(kind, key, number, object);
     revision.#written = object;
     return revision;
@@ -114,13 +133,13 @@ export class Revision {
   get value(): KubeObject {
     if (this.#value !== undefined) return this.#value;
     if (this.#written !== undefined) {
-      this.#value = deepFreeze(numbered(this.#written, this.number));
+      this.#value = this.#freeze(numbered(this.#written, this.number));
       this.#written = undefined;
       return this.#value;
     }
     const shared = this.#shared?.deref();
     if (shared !== undefined) return shared;
-    const value = deepFreeze(parseStored(this.#line!, this.kind));
+    const value = this.#freeze(parseStored(this.#line!, this.kind));
     this.#shared = new WeakRef(value);
     return value;
   }
@@ -166,7 +185,7 @@ export class Revision {
 
   /** The same object as of another revision: what a watcher gets when it is deleted. */
   renumbered(number: number): Revision {
-    const revision = new Revision(this.kind, this.key, number);
+    const revision = new Revision(this.kind, this.key, number, false, this.#parts);
     if (this.#line === undefined || this.#versionStart === 0) {
       revision.#value = deepFreeze(numbered(this.value, number));
       return revision;
@@ -191,6 +210,13 @@ export class Revision {
       line.compare(other, 0, start, 0, start) === 0 &&
       line.compare(other, start, other.length, end, line.length - 1) === 0
     );
+  }
+
+  #freeze(value: KubeObject): KubeObject {
+    const isLarge = (this.#line?.length ?? 0) > SHARED_BYTES_MAX;
+    // Numbers of free JSON may be bigints, which have no JSON text.
+    if (isLarge || this.kind.holdsFreeJson) return deepFreeze(value);
+    return this.#parts?.freeze(value) ?? deepFreeze(value);
   }
 
   #write(): void {

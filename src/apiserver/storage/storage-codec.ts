@@ -55,20 +55,27 @@ export class StorageCodec {
 
   /**
    * The object in the stored version of its resource, whatever it was written in; unless only a webhook
-   * can convert it: then it stays in the version that it was written in.
+   * can convert it: then it stays in the version that it was written in. What is stored as protobuf may
+   * be upstream's, which stores some fields empty that defaults fill when they are read.
    */
   decode(resource: StoredResource, bytes: Uint8Array): KubeObject {
     const { kind } = resource;
-    const object = this.isJson(bytes) ? parseStored(bytes, kind) : decodeEnvelope(bytes);
+    const isJson = this.isJson(bytes);
+    const object = isJson ? parseStored(bytes, kind) : decodeEnvelope(bytes);
+    const written = this.#writtenKind(resource, object);
+    if (!isJson) written?.defaults?.(object);
     if (object.apiVersion === kind.apiVersion) return object;
-    const { apiVersion = "" } = object;
-    const written =
-      resource.versions.find((version) => version.apiVersion === apiVersion) ??
-      this.#resources.findKind(apiVersion, object.kind ?? "");
     if (written?.storedAs === undefined) {
       return kind.fromOldVersion?.(object) ?? { ...object, apiVersion: kind.apiVersion };
     }
     return written.storedAs.remote === undefined ? written.storedAs.toStored(object) : object;
+  }
+
+  #writtenKind({ kind, versions }: StoredResource, object: KubeObject): Kind | undefined {
+    const { apiVersion = "" } = object;
+    if (apiVersion === kind.apiVersion) return kind;
+    const written = versions.find((version) => version.apiVersion === apiVersion);
+    return written ?? this.#resources.findKind(apiVersion, object.kind ?? "");
   }
 
   /** Undefined for kinds that are stored as JSON whatever the form of the others is. */

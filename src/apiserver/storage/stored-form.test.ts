@@ -1,6 +1,8 @@
 /** What lies in the store: upstream's keys and forms, both of which are read. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { encodeProtobuf } from "#api/codec/protobuf.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
@@ -9,7 +11,7 @@ import type { Answer } from "../response/answer.ts";
 
 const KEY = "/registry/configmaps/default/a";
 
-describe("stored objects", () => {
+describe("API server: stored objects", () => {
   const places = [
     { url: "/api/v1/nodes", key: "/registry/minions/x" },
     { url: "/api/v1/namespaces", key: "/registry/namespaces/x" },
@@ -84,6 +86,23 @@ describe("stored objects", () => {
     await t.want(200, "GET", "/api/v1/namespaces/other/configmaps");
     await store.delete("/registry/configmaps/default/bad");
     assert.equal((await t.want(200, "GET", CONFIG_MAPS)).items.length, 1);
+  });
+
+  test("protobuf of upstream is read with defaults: it stores a new PersistentVolumeClaim without status.phase", async () => {
+    const store = createMemoryStore({ clock: new VirtualClock() });
+    const claim = {
+      ...{ kind: "PersistentVolumeClaim", apiVersion: "v1" },
+      metadata: { name: "data", namespace: "default", uid: "u" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+      status: {},
+    };
+    const bytes = encodeProtobuf(persistentVolumeClaimKind.schema(), claim);
+    await store.put("/registry/persistentvolumeclaims/default/data", bytes);
+    await using t = await startTestApi({ store });
+    const url = "/api/v1/namespaces/default/persistentvolumeclaims/data";
+    const { spec, status } = await t.want(200, "GET", url);
+    assert.equal(status.phase, "Pending");
+    assert.equal(spec.volumeMode, "Filesystem");
   });
 
   test("what another writer puts into the store is seen at once", async () => {

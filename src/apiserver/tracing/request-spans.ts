@@ -54,15 +54,20 @@ export function inVerbSpan(
   info: RequestInfo,
   answer: () => Promise<Answer>,
 ): Promise<Answer> {
-  const name = VERB_SPANS[info.verb];
+  const name = info.verb === "watch" ? watchSpan(request) : VERB_SPANS[info.verb];
   if (name === undefined || !info.isResource) return answer();
   return tracer.span({ name, attributes: () => verbAttributes(request, info) }, answer);
+}
+
+/** A watch has a span of its own only if it begins with a list. */
+function watchSpan({ query }: ApiRequest): string | undefined {
+  const isTrue = (name: string): boolean => /^(1|true)$/i.test(query.get(name) ?? "");
+  return isTrue("sendInitialEvents") && isTrue("allowWatchBookmarks") ? "WatchList" : undefined;
 }
 
 const VERB_SPANS: Readonly<Record<string, string>> = {
   get: "Get",
   list: "List",
-  watch: "List",
   create: "Create",
   update: "Update",
   patch: "Patch",

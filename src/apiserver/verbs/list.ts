@@ -22,8 +22,8 @@ import { type Selection, select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import type { ObjectList } from "../response/answer.ts";
 import { remoteConversionTo, revisionsAs } from "../storage/convert.ts";
-import { statusOfStoreError } from "../storage/object-store.ts";
 import type { Revision } from "../storage/revision.ts";
+import { statusOfStoreError } from "../storage/store-failures.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { parseListVersion } from "./get.ts";
 

@@ -13,7 +13,7 @@ const ingress = (port: number) => ({
 const MERGE = { "content-type": "application/merge-patch+json" };
 const APPLY = { "content-type": "application/apply-patch+yaml" };
 
-describe("writes", () => {
+describe("write path: writes", () => {
   test("a new object gets what only the server decides", async () => {
     await using t = await startTestApi();
     const metadata = { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x" };

@@ -35,7 +35,7 @@ test("very many watches are flushed over several turns", async () => {
   assert.deepEqual(turns, [500, 1_000, 1_200]);
 });
 
-describe("the pause after a fan-out", () => {
+describe("watch cache: the pause after a fan-out", () => {
   const rows = [
     { name: "a few send again at once", watches: 19, restMs: 0 },
     { name: "many rest for as long as many are", watches: 100, restMs: 5 },
@@ -118,7 +118,7 @@ test("watches that send the same frames in a turn share one chunk", async () => 
   assert.equal(new Set(chunks.values()).size, 3);
 });
 
-test("a joined chunk has the bytes of its frames, also in chunked transfer coding", () => {
+test("watch cache: a joined chunk has the bytes of its frames, also in chunked transfer coding", () => {
   const { bytes, chunk } = newFanOut().join([frame("0123456789"), frame("abcdef\n")]);
   assert.equal(Buffer.from(bytes).toString(), "0123456789abcdef\n");
   assert.equal(Buffer.from(chunk).toString(), "11\r\n0123456789abcdef\n\r\n");

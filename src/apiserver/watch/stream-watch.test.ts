@@ -112,7 +112,7 @@ async function rewrite(t: TestApi, times: number, bytes: number): Promise<void> 
   }
 }
 
-describe("a client that does not read", () => {
+describe("watch cache: a client that does not read", () => {
   test("is sent one chunk of bounded size, however many events there are", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });

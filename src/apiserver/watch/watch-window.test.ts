@@ -15,7 +15,7 @@ function change(revision: number, replacedBytes = 0): Change {
   return { revision, key, object, deleted: false, previous, frames: undefined };
 }
 
-describe("the window of changes", () => {
+describe("watch cache: the window of changes", () => {
   test("changes are found by number and by revision", () => {
     const window = new WatchWindow(10);
     for (const revision of [12, 15, 15, 20]) window.push(change(revision), 0);

@@ -129,7 +129,7 @@ const cases: Case[] = [
   },
 ];
 
-describe("what a delete does", () => {
+describe("write path: what a delete does", () => {
   for (const { name, meta = {}, options = {}, rules = PLAIN, action, left = {} } of cases) {
     test(name, () => {
       const object = Object.freeze({ metadata: Object.freeze(meta) });

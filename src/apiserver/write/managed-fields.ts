@@ -1,10 +1,10 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
-import { applyPatch } from "#api/apply/apply.ts";
+import { applySteps } from "#api/apply/apply.ts";
 import { keepTimes } from "#api/apply/keep-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
-import { normalize, parseJson } from "#api/codec/json.ts";
+import { normalizeSteps, parseJson } from "#api/codec/json.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { membersOf, objectOf } from "#api/members.ts";
@@ -117,7 +117,7 @@ export async function applyConfiguration(
   if (!configuration.ok) return configuration;
   await verb.pace.rest();
   const { schema, apiVersion } = typeOf(kind);
-  const applied = applyPatch({
+  const applying = applySteps({
     schema,
     live: current && membersOf(current),
     applied: configuration.value,
@@ -127,13 +127,14 @@ export async function applyConfiguration(
     force: options.force,
     ...circumstances(verb),
   });
+  const applied = await verb.pace.run(applying);
   if (!applied.ok) return applied;
   await verb.pace.rest();
-  const decoded = normalize(kind.schema(), applied.value);
+  const decoded = await verb.pace.run(normalizeSteps(kind.schema(), applied.value));
   if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
-  kind.custom?.prune(draft);
+  // What no field is declared for was refused above, so nothing has to be pruned.
   kind.defaults?.(draft);
   return success(draft as Draft<KubeObject>);
 }

@@ -1,6 +1,6 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
 
-import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
+import { type Decoded, normalizeSteps, parseJson } from "#api/codec/json.ts";
 import { findJsonExcess, JSON_LIST_OBJECTS_MAX } from "#api/codec/json-limits.ts";
 import { TOO_DEEP } from "#api/codec/json-syntax.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
@@ -21,6 +21,7 @@ import { applyStrategicMergePatch } from "#api/patch/strategic-merge.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { unknownFields } from "../request/decode-body.ts";
 import { internalPackageOf } from "../request/internal-package.ts";
 import type { WriteOptions } from "../request/query-options.ts";
@@ -62,8 +63,9 @@ export async function patchDocument(
       invalidStatus({ group: "", kind: "" }, "", [invalid(Path.of("patch"), shown(), error)]),
     );
 
-  const decoded =
-    type === "strategic" ? normalize(kind.schema(), document) : decodePatched(document, kind);
+  const decoded = await pace.run(
+    type === "strategic" ? normalizeSteps(kind.schema(), document) : decodePatched(document, kind),
+  );
   if (!decoded.ok) {
     return refuse(type === "strategic" ? restoreError(decoded.error) : decoded.error);
   }
@@ -127,12 +129,12 @@ function notAMap(patch: unknown, prefix = "error decoding patch: "): string {
 }
 
 /** A patch may have turned the object into one of another kind: then that one's type decides. */
-function decodePatched(document: unknown, kind: Kind): Decoded {
+function* decodePatched(document: unknown, kind: Kind): Steps<Decoded> {
   const said = (isObject(document) ? document : {}) as { kind?: unknown; apiVersion?: unknown };
   const saidKind = String(said.kind || kind.names.kind);
   const apiVersion = String(said.apiVersion || kind.apiVersion);
   if (saidKind === kind.names.kind && apiVersion === kind.apiVersion) {
-    return normalize(kind.schema(), document);
+    return yield* normalizeSteps(kind.schema(), document);
   }
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
@@ -141,7 +143,7 @@ function decodePatched(document: unknown, kind: Kind): Decoded {
     const error = `no kind "${saidKind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
     return { ok: false, error };
   }
-  const decoded = normalize(schema, document);
+  const decoded = yield* normalizeSteps(schema, document);
   if (!decoded.ok) return decoded;
   const target = `${internalPackageOf(kind.schema())}.${kind.names.kind}`;
   return { ok: false, error: `converting (${schema.goType}) to (${target}): unknown conversion` };

@@ -7,7 +7,7 @@ import { signatures } from "./signatures.ts";
 
 const request = parsePem(REQUEST_PEM)[0]!.bytes;
 
-describe("signatures of requests", () => {
+describe("CertificateSigningRequest signatures: signatures of requests", () => {
   test("a request signed with its own key", () =>
     assert.equal(signatures.request(request), undefined));
 
@@ -23,7 +23,7 @@ describe("signatures of requests", () => {
   });
 });
 
-describe("proofs of possession", () => {
+describe("CertificateSigningRequest signatures: proofs of possession", () => {
   const message = new TextEncoder().encode("the pod's uid");
   const rows = [
     {

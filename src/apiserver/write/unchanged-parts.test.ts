@@ -20,7 +20,7 @@ const rows = [
   { name: "order of members does not count", change: { spec: reversed() } },
 ];
 
-describe("parts that an update leaves as they are", () => {
+describe("write path: parts that an update leaves as they are", () => {
   for (const { name, change } of rows) {
     test(`${name}: the object put together again says the same`, () => {
       const draft = draftWith(change);

@@ -19,18 +19,13 @@ import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, forbiddenStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
-import {
-  type AdmissionRequest,
-  type AdmissionWrite,
-  admissionRequest,
-  targetOf,
-} from "../admission/admission-request.ts";
 import { tooLateStatus } from "../request/time-limit.ts";
 import { groupResourceOf, hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
 import { fromStoredVersion, inStoredVersion, toStoredVersion } from "../storage/convert.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import { keyOf, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
+import { admitOnly, placeOf, requestFor, viewRequest } from "./admit-write.ts";
 import { decideDelete } from "./decide-delete.ts";
 import { namespaceOf } from "./decode-write.ts";
 import { checkDeletePreconditions } from "./delete-preconditions.ts";
@@ -360,64 +355,4 @@ async function admitDelete(
     place: { ...placeOf(verb, old), name: verb.info.name },
   });
   return admitted.ok ? undefined : admitted.status;
-}
-
-/**
- * Both steps of admission for what is not stored: deletes, connections, and creates that are only
- * answered (reviews, bindings, evictions, tokens). `validate` is called between the two.
- */
-export async function admitOnly<Written extends KubeObject | undefined>(
-  verb: VerbRequest,
-  write: AdmissionWrite<Written>,
-  validate?: (object: Written) => Status | undefined,
-): Promise<Result<Written>> {
-  const { admission } = verb.parts;
-  const request = admissionRequest(verb, write);
-  const admitted = await admission.admit(request);
-  if (!admitted.ok) return admitted;
-  const object = admitted.value;
-  const refusal = validate?.(object) ?? (await admission.validate({ ...request, object }));
-  return refusal === undefined ? admitted : failure(refusal);
-}
-
-async function viewRequest(
-  verb: VerbRequest,
-  write: ObjectWrite,
-  draft: KubeObject,
-  old: KubeObject,
-  view: SubresourceView,
-): Promise<Result<AdmissionRequest>> {
-  const { kind } = verb.resource;
-  const next = await fromStoredVersion(kind, draft);
-  if (!next.ok) return next;
-  const before = await fromStoredVersion(kind, old);
-  if (!before.ok) return before;
-  return success(requestFor(verb, write, view.of(next.value), view.of(before.value)));
-}
-
-function requestFor<Written extends KubeObject>(
-  verb: VerbRequest,
-  { change, options, view }: ObjectWrite,
-  object: Written,
-  old: KubeObject | undefined,
-): AdmissionRequest<Written> {
-  return admissionRequest(verb, {
-    operation: old === undefined ? "CREATE" : "UPDATE",
-    object,
-    ...(old === undefined ? {} : { old }),
-    options: options.raw,
-    dryRun: options.dryRun,
-    ...(change.form === "create" ? { place: placeOf(verb, object) } : {}),
-    ...(view === undefined ? {} : { type: targetOf(view.kind).kind }),
-  });
-}
-
-/** New objects, and those that are deleted, say themselves where they are. A namespace is in itself. */
-function placeOf(
-  { resource }: VerbRequest,
-  { metadata: { name = "", namespace = "" } }: KubeObject,
-): { readonly namespace: string; readonly name: string } {
-  const { group, names } = resource.kind;
-  const isNamespace = group === "" && names.plural === "namespaces";
-  return { namespace: isNamespace ? name : namespace, name };
 }

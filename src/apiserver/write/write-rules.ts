@@ -15,6 +15,7 @@ import {
 } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
+import { type FieldErrors, fieldErrorSteps } from "#api/validation/field-errors.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import {
   validateNames,
@@ -50,12 +51,10 @@ export async function applyCreateRules(
     METADATA,
   );
   await pace.rest();
-  const errors: FieldError[] = [
-    ...metadataErrors,
-    ...(hasOwnRules(served)
-      ? (served.validate?.(served.storedAs!.fromStored(draft), context) ?? [])
-      : (kind.validate?.(draft, context) ?? [])),
-  ];
+  const ownErrors = hasOwnRules(served)
+    ? served.validate?.(served.storedAs!.fromStored(draft), context)
+    : kind.validate?.(draft, context);
+  const errors = [...metadataErrors, ...(await pace.run(fieldErrorSteps(ownErrors)))];
   // A kind that takes any name still needs one that fits into a path.
   if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
   await pace.rest();
@@ -90,10 +89,11 @@ export async function applyUpdateRules(
   await pace.rest();
   const metadataChangeErrors = validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA);
   await pace.rest();
-  const errors: FieldError[] = [
+  const ownErrors = validateChange(kind, served, subresource, draft, old, context);
+  const errors = [
     ...metadataErrors,
     ...metadataChangeErrors,
-    ...validateChange(kind, served, subresource, draft, old, context),
+    ...(await pace.run(fieldErrorSteps(ownErrors))),
   ];
   await pace.rest();
   if (errors.length > 0) return invalidObject(kind, draft, errors);
@@ -113,11 +113,11 @@ function validateChange(
   draft: KubeObject,
   old: KubeObject,
   context: RuleContext,
-): readonly FieldError[] {
-  if (subresource !== undefined) return subresource.validateUpdate?.(draft, old, context) ?? [];
-  if (!hasOwnRules(served)) return kind.validateUpdate?.(draft, old, context) ?? [];
+): FieldErrors | undefined {
+  if (subresource !== undefined) return subresource.validateUpdate?.(draft, old, context);
+  if (!hasOwnRules(served)) return kind.validateUpdate?.(draft, old, context);
   const [next, before] = [draft, old].map((object) => served.storedAs!.fromStored(object));
-  return served.validateUpdate?.(next, before, context) ?? [];
+  return served.validateUpdate?.(next, before, context);
 }
 
 /** A served version may be stricter than the stored one. */

@@ -16,6 +16,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { egressDialers } from "./egress.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
@@ -24,6 +25,7 @@ import { webhookCredentials } from "./webhook-credentials.ts";
 const WEBHOOK_TIMEOUT_MS = 30_000;
 
 export interface AdmissionSurroundings extends AdmissionParts {
+  readonly tracer?: Tracer | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

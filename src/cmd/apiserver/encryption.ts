@@ -17,6 +17,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock, Timer } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import type { Store } from "#store/contract.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
@@ -34,6 +35,7 @@ export interface EncryptionSurroundings {
   readonly metrics: Metrics;
   /** The server's own name, for the metrics. */
   readonly identity: string;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface OpenedEncryption {
@@ -66,11 +68,11 @@ export async function openEncryption(
       import("#apiserver/encryption/load-encryption.ts"),
       import("#apiserver/encryption/stored-resources.ts"),
     ]);
-  const { clock, random, logger } = around;
+  const { clock, random, logger, tracer } = around;
   const reload = flags.encryptionProviderConfigAutomaticReload;
   const metrics = createEncryptionMetrics(around.metrics, clock, around.identity);
   const load = (text: string): Promise<LoadedEncryption> =>
-    loading.loadEncryption(text, { reload, clock, random, logger, metrics });
+    loading.loadEncryption(text, { reload, clock, random, logger, metrics, tracer });
   const loaded = await load(readConfig(file));
   metrics.config.inForce(loaded.hash);
   const encryption = new EncryptionAtRest(loaded, clock);

@@ -24,7 +24,7 @@ const config = (...types: string[]): string =>
     authorizers: types.map((type) => ({ type, name: type.toLowerCase() })),
   });
 
-test("a good file replaces what was in force; a bad one does not", async () => {
+test("followConfigs: a good file replaces what was in force; a bad one does not", async () => {
   const file = join(folder, "authz.yaml");
   writeFileSync(file, config("RBAC"));
   const used: unknown[] = [];

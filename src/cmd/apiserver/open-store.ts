@@ -3,6 +3,7 @@ import type { StoreOverride } from "#apiserver/storage/object-store.ts";
 import { REGISTRY } from "#apiserver/storage/resources.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { EtcdOptions } from "#store/etcd.ts";
 import { PrefixedStore } from "#store/prefixed-store.ts";
@@ -16,6 +17,7 @@ const ETCD_RETRY_MS = 1_000;
 export interface StoreSurroundings {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer?: Tracer | undefined;
   /** Where the members of etcd are known better than from --etcd-servers. */
   readonly onEtcdMembers?: EtcdOptions["onMembers"];
 }
@@ -36,14 +38,15 @@ export async function openStore(
 /** The stores that `--etcd-servers-overrides` names; resources with the same servers share one. */
 export async function openOverrides(
   flags: ApiServerFlags,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger, tracer }: StoreSurroundings,
   signal: AbortSignal,
 ): Promise<readonly OpenedOverride[]> {
+  const around = { clock, logger, tracer };
   const stores = new Map<string, Store>();
   const opened: OpenedOverride[] = [];
   for (const { group, plural, servers } of flags.etcdServersOverrides) {
     const place = servers.join(";");
-    const store = stores.get(place) ?? (await openEtcd(flags, servers, { clock, logger }, signal));
+    const store = stores.get(place) ?? (await openEtcd(flags, servers, around, signal));
     stores.set(place, store);
     opened.push({ group, plural, store });
   }
@@ -78,7 +81,7 @@ export function isShared({ etcdServers }: ApiServerFlags): boolean {
 async function connectEtcd(
   flags: ApiServerFlags,
   servers: readonly string[],
-  { clock, logger, onEtcdMembers }: StoreSurroundings,
+  { clock, logger, tracer, onEtcdMembers }: StoreSurroundings,
 ): Promise<Store> {
   const { openEtcdStore } = await import("#store/etcd.ts");
   const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
@@ -93,6 +96,7 @@ async function connectEtcd(
     endpoints: servers,
     clock,
     logger,
+    tracer,
     historyMs: flags.etcdCompactionInterval * 1000,
     ...(secure ? { tls } : {}),
     dial: egressDialers(flags.egressSelectorConfigFile).etcd,

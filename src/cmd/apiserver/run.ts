@@ -73,10 +73,11 @@ async function runOn(
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
   const tracing = openTracing(flags, { ...surroundings, identity });
-  const inner = surroundings.store ?? (await openStore(flags, surroundings, signal));
+  const tracer = tracing?.tracer;
+  const inner = surroundings.store ?? (await openStore(flags, { ...surroundings, tracer }, signal));
   const life = new AbortController();
   const metrics = surroundings.metrics ?? new Metrics();
-  const around = { ...surroundings, metrics, identity };
+  const around = { ...surroundings, metrics, identity, tracer };
   const encryption = await openEncryption(flags, inner, around, life.signal).catch(
     async (error: unknown) => {
       if (surroundings.store === undefined) await inner[Symbol.asyncDispose]();
@@ -84,7 +85,7 @@ async function runOn(
     },
   );
   const store = encryption?.store ?? inner;
-  const overrides = await openOverrides(flags, surroundings, signal);
+  const overrides = await openOverrides(flags, { ...surroundings, tracer }, signal);
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const { clientCaPem } = keys.authorities();
   if (isShared(flags) && flags.clientCaFile === undefined && clientCaPem !== undefined) {

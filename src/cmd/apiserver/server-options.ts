@@ -69,6 +69,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
   const { flags, surroundings, advertiseAddress, store, keys, metrics, encryption } = parts;
   const { connect } = parts;
   const { clock, random, logger } = surroundings;
+  const tracer = parts.tracing?.tracer;
   const shared = isShared(flags);
   if (surroundings.store === undefined && !shared) {
     const file = join(flags.dataDir, "store", "data.mdb");
@@ -96,7 +97,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     nodePorts: flags.serviceNodePortRange,
     descriptions: readDescriptions,
     metrics,
-    tracer: parts.tracing?.tracer,
+    tracer,
     kubelets: {
       addressTypes: flags.kubeletPreferredAddressTypes,
       connectWithinMs: flags.kubeletTimeout * 1000,
@@ -115,7 +116,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
     security: (objects, until) => followedSecurity(parts, objects, until),
     admission: (server, signal) =>
-      admissionOf(flags, { ...server, clock, random, logger, metrics }, signal),
+      admissionOf(flags, { ...server, clock, random, logger, metrics, tracer }, signal),
   };
 }
 

@@ -55,6 +55,9 @@ async function run(
 ): Promise<void> {
   const { connection, serving, useAccounts, rateLimit, election, options } = config;
   const { clock, random, logger } = processSurroundings(config.log);
+  if (config.withoutEffect.length > 0) {
+    logger.warn("flags without effect", { flags: config.withoutEffect });
+  }
   const metrics = new Metrics();
   addProcessMetrics(metrics, clock.nowMs() / 1000);
   addFeatureMetrics(metrics);

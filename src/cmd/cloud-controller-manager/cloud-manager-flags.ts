@@ -16,6 +16,13 @@ import {
   servingCertificate,
 } from "../component/serving-certificate.ts";
 import { rateLimitOf } from "../controller-manager/pace-flags.ts";
+import {
+  type AcceptedFlags,
+  addAcceptedFlags,
+  flagsWithoutEffect,
+  refuseOtherValues,
+  SERVER_FLAGS_WITHOUT_EFFECT,
+} from "../flags/accepted-flags.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError } from "../flags/parse-flags.ts";
@@ -35,6 +42,8 @@ export interface CloudManagerConfig {
   readonly useAccounts: boolean;
   readonly rateLimit: RateLimit | undefined;
   readonly election: CloudElection | undefined;
+  /** Flags that were given and change nothing. */
+  readonly withoutEffect: readonly string[];
   readonly serving: Pick<ComponentServerOptions, "host" | "port" | "tls">;
 }
 
@@ -46,8 +55,24 @@ export interface CloudElection {
   readonly retryPeriodMs: number;
 }
 
+/** Flags of upstream's cloud controller managers that have no effect here. */
+const UPSTREAM_FLAGS: AcceptedFlags = {
+  withoutEffect: [
+    ...SERVER_FLAGS_WITHOUT_EFFECT,
+    ...["allow-untagged-cloud", "external-cloud-volume-plugin", "min-resync-period"],
+    ...["node-sync-period", "webhook-bind-address", "webhook-cert-dir", "webhook-secure-port"],
+    ...["webhook-disable-http2-serving", "webhook-tls-cert-file", "webhook-tls-cipher-suites"],
+    ...["webhook-tls-curve-preferences", "webhook-tls-min-version", "webhook-tls-private-key-file"],
+  ],
+  kept: {
+    "cidr-allocator-type": /^(RangeAllocator|CloudAllocator)?$/,
+    "leader-elect-resource-lock": /^leases$/,
+    webhooks: /^\*?$/,
+  },
+};
+
 export function cloudManagerFlags(): Parser {
-  return addLogFlags(addVersionFlag(new Parser("k8ts cloud-controller-manager")))
+  const parser = addLogFlags(addVersionFlag(new Parser("k8ts cloud-controller-manager")))
     .option("--cloud-provider <name>", "local, simulated, a path (./provider.js) or a package")
     .option("--cloud-config <file>", "the provider's own configuration")
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
@@ -88,11 +113,13 @@ export function cloudManagerFlags(): Parser {
     .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
     .option("--leader-elect-resource-name <name>", "of the lease", CLOUD_LEASE)
     .option("--leader-elect-resource-namespace <name>", "of the lease", CLOUD_NAMESPACE);
+  return addAcceptedFlags(parser, UPSTREAM_FLAGS);
 }
 
 export function cloudManagerConfigOf(flags: Flags, clock: Clock): CloudManagerConfig {
   const text = (name: string): string => textOf(flags, name) ?? "";
   if (text("cloud-provider") === "") throw new FlagError("--cloud-provider cannot be empty");
+  refuseOtherValues(UPSTREAM_FLAGS, flags);
   const certFile = text("tls-cert-file");
   const keyFile = text("tls-private-key-file");
   return {
@@ -112,6 +139,7 @@ export function cloudManagerConfigOf(flags: Flags, clock: Clock): CloudManagerCo
     useAccounts: isOn(flags, "use-service-account-credentials"),
     rateLimit: rateLimitOf(flags),
     election: isOn(flags, "leader-elect") ? electionOf(flags) : undefined,
+    withoutEffect: flagsWithoutEffect(UPSTREAM_FLAGS, flags),
     serving: {
       host: text("bind-address"),
       port: portOf(text("secure-port")),

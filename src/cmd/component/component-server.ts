@@ -6,16 +6,13 @@
 
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TokenReview } from "#api/generated/authentication.v1.ts";
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
-import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { Client } from "#client/client.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -25,9 +22,6 @@ import { watchFiles } from "#pki/watch-files.ts";
 import { followClientAuthorities } from "./client-authorities.ts";
 
 const ALIVE: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
-
-/** Those without one may still show a token. */
-const ASK_FOR_CERTIFICATE = { requestCert: true, rejectUnauthorized: false };
 
 export interface ComponentServerOptions {
   readonly host: string;
@@ -52,34 +46,29 @@ export async function startComponentServer(
 ): Promise<number> {
   const { host, port, tls, clientCaFile, clock } = options;
   // An empty list: without one, the authorities of the public web would count.
-  const context = { ...withoutRenegotiation(tls), ca: [] as string[] };
-  const server = createServer({ ...context, ...ASK_FOR_CERTIFICATE }, (request, reply) => {
-    answer(request, options).then(
-      ([code, text]) => send(reply, code, text),
-      (error: unknown) => send(reply, 500, `${error}\n`),
-    );
-  });
-  limitServer(server);
-  const trust = (pem: string): void => server.setSecureContext({ ...context, ca: pem });
+  const context = { ...tls, ca: [] as string[] };
+  const server = await startHttpServer(
+    {
+      at: { host, port },
+      // Clients without a certificate may still show a token.
+      tls: { ...context, clientCertificates: "optional" },
+      request: (request, reply) => {
+        answer(request, options).then(
+          ([code, text]) => send(reply, code, text),
+          (error: unknown) => send(reply, 500, `${error}\n`),
+        );
+      },
+    },
+    signal,
+  );
+  const trust = (pem: string): void => server.renew({ ...context, ca: pem });
   if (clientCaFile === undefined) followClientAuthorities(options, trust, signal);
   else {
     const read = (): void => trust(readFileSync(clientCaFile, "utf8"));
     read();
     watchFiles([clientCaFile], read, clock, signal);
   }
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  signal.addEventListener(
-    "abort",
-    () => {
-      server.close();
-      server.closeAllConnections();
-    },
-    { once: true },
-  );
-  return (server.address() as AddressInfo).port;
+  return server.port;
 }
 
 async function answer(

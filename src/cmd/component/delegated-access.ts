@@ -1,8 +1,8 @@
 /**
- * Who asks an extension API server, and whether they may: the API server's front proxy (by its certificate
- * and the X-Remote- headers), client certificates of the cluster, or tokens (TokenReview); authorization by
- * SubjectAccessReview. Whom to trust is read from `kube-system/extension-apiserver-authentication`, which is
- * followed.
+ * Authentication and authorization of requests to an extension API server: the API server's front proxy
+ * (by its certificate and the X-Remote- headers), client certificates of the cluster, or tokens
+ * (TokenReview); authorization by SubjectAccessReview. The trusted authorities are read from
+ * `kube-system/extension-apiserver-authentication`, which is followed.
  *
  * Promises:
  * 1. Headers of a front proxy count only with a certificate of its authority and an allowed name.

@@ -8,8 +8,6 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -20,12 +18,10 @@ import {
   noSuchPathStatus,
   unauthorizedStatus,
 } from "#api/meta/status.ts";
-import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { RequestInfo, User } from "#apiserver/request/request.ts";
 import { requestInfoOf } from "#apiserver/request/request-info.ts";
-import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
 
@@ -66,37 +62,21 @@ export async function startExtensionServer(
   const context = () => {
     const { clientCaPem = "", frontProxyCaPem = "" } = access.authorities;
     const ca = [clientCaPem, frontProxyCaPem].filter((pem) => pem !== "");
-    return withoutRenegotiation({ ...tls, minVersion: "TLSv1.2" as const, ca });
+    return { ...tls, ca };
   };
-  const server = createServer(
-    // Clients without a certificate may have a token.
+  const server = await startHttpServer(
     {
-      ...context(),
-      requestCert: true,
-      rejectUnauthorized: false,
+      at: { host, port },
+      // Clients without a certificate may have a token.
+      tls: { ...context(), clientCertificates: "optional" },
+      limits: LIMITS,
+      accepts: ({ remoteAddress = "" }) => isAllowed?.(remoteAddress) !== false,
+      request: (message, reply) => void respond(options, message, reply),
     },
-    (message, reply) => void respond(options, message, reply),
+    signal,
   );
-  limitServer(server, LIMITS);
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-    if (isAllowed?.(socket.remoteAddress ?? "") === false) socket.destroy();
-  });
-  access.onChange(() => server.setSecureContext(context()), signal);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  const listening = (server.address() as AddressInfo).port; // none any more once it is closed
-  const closed = new Promise<void>((resolve) => {
-    onAbort(signal, () => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy(); // also those that have not agreed on TLS yet
-    });
-  });
-  return { port: listening, closed };
+  access.onChange(() => server.renew(context()), signal);
+  return server;
 }
 
 async function respond(

@@ -36,6 +36,11 @@ import {
   clientCaOf,
   servingCertificate,
 } from "../component/serving-certificate.ts";
+import {
+  addAcceptedFlags,
+  flagsWithoutEffect,
+  refuseOtherValues,
+} from "../flags/accepted-flags.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { checkFeatureGates } from "../flags/feature-gates.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
@@ -46,7 +51,7 @@ import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { withLeaderMetric } from "./leader-metrics.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { runControllers } from "./run-controllers.ts";
-import { addUpstreamFlags, flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
+import { UPSTREAM_FLAGS } from "./upstream-flags.ts";
 import { addWorkerFlags, withWorkers, workersOf } from "./worker-flags.ts";
 
 const CONTROLLERS_HELP =
@@ -84,7 +89,7 @@ export const controllerManagerCommand: Command = {
     const parsed = parseFlags(parser, args, (flags) => configOf(flags, systemClock, systemRandom));
     if ("exitCode" in parsed) return parsed.exitCode;
     const { clock, random, logger } = processSurroundings(parsed.config.log);
-    const withoutEffect = flagsWithoutEffect(parser);
+    const withoutEffect = flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts());
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
     const { missing } = parsed.config;
@@ -132,7 +137,10 @@ export const controllerManagerCommand: Command = {
 /** All that upstream's controller manager takes. */
 export function managerFlags(): Parser {
   const parser = addVersionFlag(new Parser("k8ts controller-manager"));
-  return addUpstreamFlags(addLogFlags(addPaceFlags(addWorkerFlags(addControllerFlags(parser)))))
+  return addAcceptedFlags(
+    addLogFlags(addPaceFlags(addWorkerFlags(addControllerFlags(parser)))),
+    UPSTREAM_FLAGS,
+  )
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
     .option("--controllers <names>", CONTROLLERS_HELP, "*")
@@ -156,7 +164,7 @@ export function managerFlags(): Parser {
 }
 
 function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random: Random): Config {
-  refuseOtherValues(flags);
+  refuseOtherValues(UPSTREAM_FLAGS, flags);
   checkFeatureGates(flags.featureGates);
   const text = (name: string): string => String(flags[name] ?? "");
   const resources = new ResourceSet();

@@ -7,11 +7,12 @@ import { describe, test } from "vitest";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { flagsWithoutEffect, refuseOtherValues } from "../flags/accepted-flags.ts";
 import { parseArguments } from "../flags/parse-flags.ts";
 import { controllerOptionsOf } from "./controller-flags.ts";
 import { managerFlags } from "./controller-manager.ts";
 import { rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
-import { flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
+import { UPSTREAM_FLAGS } from "./upstream-flags.ts";
 import { withWorkers } from "./worker-flags.ts";
 
 /** Of kube-controller-manager 1.36. */
@@ -81,10 +82,13 @@ test("every flag of upstream is known", () => {
 
 test("flags without effect are reported", () => {
   const parser = parseArguments(managerFlags(), ["--cluster-name=c", "--profiling=false"]);
-  assert.deepEqual(flagsWithoutEffect(parser), ["--profiling", "--cluster-name"]);
+  assert.deepEqual(flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts()), [
+    "--profiling",
+    "--cluster-name",
+  ]);
 });
 
-describe("what cannot be had is refused", () => {
+describe("kube-controller-manager: what cannot be had is refused", () => {
   const rows = [
     ["--leader-elect-resource-lock", "endpoints"],
     ["--cloud-provider", "aws"],
@@ -93,7 +97,7 @@ describe("what cannot be had is refused", () => {
   ] as const;
   for (const [flag, value] of rows) {
     test(`${flag} ${value}`, () => {
-      assert.throws(() => refuseOtherValues(flagsOf(flag, value)), {
+      assert.throws(() => refuseOtherValues(UPSTREAM_FLAGS, flagsOf(flag, value)), {
         message: `${flag}: "${value}" is not supported`,
       });
     });
@@ -101,11 +105,11 @@ describe("what cannot be had is refused", () => {
   test("what upstream's manifests say is taken", () => {
     const args = ["--leader-elect-resource-lock=leases", "--cloud-provider=external"];
     const flags = flagsOf(...args, "--emulated-version=kube=1.36");
-    assert.doesNotThrow(() => refuseOtherValues(flags));
+    assert.doesNotThrow(() => refuseOtherValues(UPSTREAM_FLAGS, flags));
   });
 });
 
-describe("requests a second", () => {
+describe("kube-controller-manager: requests a second", () => {
   const rows = [
     { args: [], want: undefined },
     { args: ["--kube-api-qps", "50"], want: { perSecond: 50, burst: 30 } },
@@ -130,7 +134,7 @@ describe("requests a second", () => {
   });
 });
 
-test("how many at once, how often, how long to gather", () => {
+test("kube-controller-manager: how many at once, how often, how long to gather", () => {
   const flags = flagsOf(
     ...["--concurrent-job-syncs", "7", "--mirroring-concurrent-service-endpoint-syncs=3"],
     ...["--min-resync-period", "1h", "--namespace-sync-period", "10m"],

@@ -46,6 +46,12 @@ export const dnsCommand: Command = {
   name: "dns",
   summary: "run the DNS server",
   run: async (args, signal) => {
+    const [sub, ...rest] = args;
+    if (sub === "manifest") {
+      // Kinds and the maker of images are loaded only here.
+      const { printDnsManifest } = await import("./print-dns-manifest.ts");
+      return printDnsManifest(rest, signal);
+    }
     const parsed = parseFlags(dnsFlags(), args, configOf);
     if ("exitCode" in parsed) return parsed.exitCode;
     const { log, connection, status, ...config } = parsed.config;
@@ -66,7 +72,9 @@ export const dnsCommand: Command = {
 
 function dnsFlags(): Parser {
   return addLogFlags(addVersionFlag(new Parser("k8ts dns")))
-    .description("Serves the names of Services, endpoints and pods, and forwards other names.")
+    .description(
+      "Serves the names of Services, endpoints and pods, and forwards other names. `k8ts dns manifest` prints it as a Deployment.",
+    )
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
     .option("--cluster-domain <domain>", "the domain of the cluster's names", CLUSTER_DOMAIN)

@@ -42,6 +42,17 @@ test("kube-dns: a Service with a selector is left alone", async () => {
   assert.deepEqual(placeOf(cluster), []);
 });
 
+test("kube-dns: the EndpointSlice goes when the Service has got a selector", async () => {
+  await using cluster = await startCluster({ secured: true });
+  await ensureKubeDns(cluster.client, PLACE, signal);
+  const selector = { "k8s-app": "kube-dns" };
+  const key = { namespace: "kube-system", name: "kube-dns" };
+  await cluster.client.patch(serviceKind, key, "merge", { spec: { selector } });
+  assert.equal(await ensureKubeDns(cluster.client, PLACE, signal), false);
+  await cluster.settle();
+  assert.doesNotMatch(placeOf(cluster).join(), /192\.0\.2\.10/);
+});
+
 function placeOf(cluster: Cluster): string[] {
   return cluster
     .list(endpointSliceKind, "kube-system")

@@ -7,6 +7,7 @@
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "#api/generated/rbac.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
@@ -19,14 +20,14 @@ import { answerOf, ensureObject } from "../component/ensure-object.ts";
 const NAMESPACE = "kube-system";
 const NAME = "kube-dns";
 const ROLE = "system:coredns";
-const ACCOUNT = "coredns";
+export const DNS_ACCOUNT = "coredns";
 const DNS_PORT = 53;
 const METRICS_PORT = 9153;
 /** The first address of the range has index 0. */
 const DNS_INDEX = 9;
 
 /** The user name of the DNS server's service account. */
-export const DNS_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
+export const DNS_USER = `system:serviceaccount:${NAMESPACE}:${DNS_ACCOUNT}`;
 
 /** The ConfigMap with the Corefile, as installations of CoreDNS have it. */
 export const DNS_CONFIG_MAP = { namespace: NAMESPACE, name: "coredns" };
@@ -35,6 +36,11 @@ export const DNS_CONFIG_MAP = { namespace: NAMESPACE, name: "coredns" };
 export function dnsAddress(serviceRange: string): string {
   const cidr = parseCidr(serviceRange);
   return cidr === undefined ? "" : addressAt(addressRange(cidr, serviceRange), DNS_INDEX);
+}
+
+/** What the account may do: roles and their bindings. */
+export function dnsAccess(): readonly KubeObject[] {
+  return [dnsRole(), dnsRoleBinding(), CONFIG_ROLE, CONFIG_BINDING];
 }
 
 /** Lets the account read what names are made of. */
@@ -52,14 +58,17 @@ export interface KubeDnsPlace {
   readonly port: number;
 }
 
-/** Answers false if the Service belongs to another DNS server. */
+/** Answers false if the Service belongs to a DNS server that runs in pods. */
 export async function ensureKubeDns(
   client: Client,
   { clusterIp, address, port }: KubeDnsPlace,
   signal: AbortSignal,
 ): Promise<boolean> {
   const service = await ensureObject(client, serviceKind, dnsService(clusterIp), signal);
-  if (Object.keys(service.spec.selector ?? {}).length > 0) return false;
+  if (Object.keys(service.spec.selector ?? {}).length > 0) {
+    await removeOwnSlice(client, signal);
+    return false;
+  }
   const wanted = dnsSlice(address, port);
   const slice = await ensureObject(client, endpointSliceKind, wanted, signal);
   if (slice.addressType !== wanted.addressType) {
@@ -76,9 +85,19 @@ export async function ensureKubeDns(
   return true;
 }
 
+/** From before the Service had a selector: nothing listens there any more. */
+async function removeOwnSlice(client: Client, signal: AbortSignal): Promise<void> {
+  const found = await client.get(endpointSliceKind, KEY_OF_SLICE, signal);
+  if (!found.ok || found.value.metadata.labels?.[MANAGED_BY] !== MANAGER) return;
+  answerOf(await client.delete(endpointSliceKind, KEY_OF_SLICE, {}, signal), NAME);
+}
+
+const MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
+const MANAGER = "k8ts-dns";
 const KEY_OF_SLICE = { namespace: NAMESPACE, name: NAME };
 
-function dnsService(clusterIP: string): Service {
+/** Without a selector: its EndpointSlice is made here. */
+export function dnsService(clusterIP: string): Service {
   return {
     apiVersion: "v1",
     kind: "Service",
@@ -113,7 +132,7 @@ function dnsSlice(address: string, port: number): EndpointSlice {
       name: NAME,
       labels: {
         "kubernetes.io/service-name": NAME,
-        "endpointslice.kubernetes.io/managed-by": "k8ts-dns",
+        [MANAGED_BY]: MANAGER,
       },
     },
     addressType: isIpv6(address) ? "IPv6" : "IPv4",
@@ -147,7 +166,7 @@ function dnsRoleBinding(): ClusterRoleBinding {
     kind: "ClusterRoleBinding",
     metadata: { name: ROLE },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ROLE },
-    subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
+    subjects: [{ kind: "ServiceAccount", name: DNS_ACCOUNT, namespace: NAMESPACE }],
   };
 }
 
@@ -172,5 +191,5 @@ const CONFIG_BINDING: RoleBinding = {
   kind: "RoleBinding",
   metadata: { namespace: NAMESPACE, name: CONFIG_ACCESS },
   roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: CONFIG_ACCESS },
-  subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
+  subjects: [{ kind: "ServiceAccount", name: DNS_ACCOUNT, namespace: NAMESPACE }],
 };

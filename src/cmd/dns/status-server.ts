@@ -1,8 +1,5 @@
 /** `/metrics`, `/health` and `/ready` over HTTP, on the ports and with the words of CoreDNS. */
-
-import { createServer } from "node:http";
-import { onAbort } from "#lib/async/aborted.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { type HttpServerOptions, startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Metrics } from "#lib/metrics.ts";
 
 export interface StatusPorts {
@@ -46,21 +43,12 @@ interface Served {
   readonly page: Page;
 }
 
-function serve({ address, port, path, page }: Served, signal: AbortSignal): Promise<void> {
-  const server = createServer(({ url = "/" }, reply) => {
+async function serve({ address, port, path, page }: Served, signal: AbortSignal): Promise<void> {
+  const at = { host: address, port };
+  const request: HttpServerOptions["request"] = ({ url = "/" }, reply) => {
     const [code, text] = url.split("?", 1)[0] === path ? page() : [404, "404 page not found\n"];
     reply.writeHead(code, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
     reply.end(text);
-  });
-  limitServer(server);
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, address, () => {
-      onAbort(signal, () => {
-        server.close();
-        server.closeAllConnections();
-      });
-      resolve();
-    });
-  });
+  };
+  await startHttpServer({ at, request }, signal);
 }

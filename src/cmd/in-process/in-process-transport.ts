@@ -21,10 +21,13 @@ import {
   type WatchCall,
   type WatchEvent,
 } from "#client/transport.ts";
+import type { TurnLimit } from "#lib/async/turn-limit.ts";
 
 const EVENTS_PER_PULL = 200;
 /** Of one list or event from another API server. */
 const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
+/** Heartbeats and elections have deadlines: they do not wait for their turn. */
+const LEASES = "leases";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 export function inProcessTransport(
@@ -32,6 +35,8 @@ export function inProcessTransport(
   user: User,
   userAgent: string,
   begin?: BeginRequest,
+  /** Shared by all clients of the process; without it every call begins at once. */
+  turns?: TurnLimit,
 ): Transport {
   const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
@@ -50,6 +55,8 @@ export function inProcessTransport(
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
+      const turn = target.kind.names.plural === LEASES ? undefined : turns?.begin();
+      if (turn !== undefined) await turn;
       const question = {
         method: METHODS[verb],
         path: pathOf(target),

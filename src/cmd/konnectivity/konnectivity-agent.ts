@@ -1,7 +1,8 @@
 /** `k8ts konnectivity-agent`: on the side of the nodes; it dials out to the servers of tunnels. */
 import { readFileSync } from "node:fs";
-import { credentials } from "@grpc/grpc-js";
 import { Command as Parser } from "commander";
+import { Metrics } from "#lib/metrics.ts";
+import { parseAgentIdentifiers } from "#tunnel/agent-identifiers.ts";
 import { channelCredentials } from "#tunnel/channel-credentials.ts";
 import { runTunnelAgent } from "#tunnel/run-agent.ts";
 import type { Command } from "../command.ts";
@@ -9,7 +10,8 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { addLogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf, type Flags, numberOf, textOf } from "../flags/read-flags.ts";
-import { serveHealth } from "./konnectivity-server.ts";
+import { checkFile, checkPair } from "./check-files.ts";
+import { serveStatus } from "./serve-status.ts";
 
 export const konnectivityAgentCommand: Command = {
   name: "konnectivity-agent",
@@ -21,11 +23,16 @@ export const konnectivityAgentCommand: Command = {
     const { config } = parsed;
     const { clock, random, logger } = processSurroundings(config.log);
     let streams = 0;
-    await serveHealth(config.health, () => streams > 0, signal);
+    const metrics = new Metrics();
+    metrics.gaugeOf(OPEN_STREAMS, () => streams);
+    const ended = new AbortController();
+    await serveStatus(config.health, { isReady: () => streams > 0, metrics }, ended.signal);
+    await serveStatus(config.admin, { metrics }, ended.signal);
     const { tokenFile } = config;
     await runTunnelAgent(
       {
         ...config.servers,
+        ...(await config.channel()),
         ...{ clock, logger },
         id: config.id ?? random.uuid(),
         identifiers: config.identifiers,
@@ -34,10 +41,17 @@ export const konnectivityAgentCommand: Command = {
           streams = count;
         },
       },
-      signal,
+      ended.signal,
+      signal, // a second signal of the system ends the process
     );
+    ended.abort();
     return 0;
   },
+};
+
+const OPEN_STREAMS = {
+  name: "konnectivity_network_proxy_agent_open_server_connections",
+  help: "Current number of open server connections.",
 };
 
 function agentFlags(): Parser {
@@ -52,13 +66,17 @@ function agentFlags(): Parser {
     .option("--service-account-token-path <file>", "a token to show to the servers")
     .option("--sync-interval <duration>", "after which a server is dialled again", "1s")
     .option("--sync-interval-cap <duration>", "the longest such time", "10s")
+    .option("--keepalive-time <duration>", "how often idle servers are checked", "1m")
     .option("--health-server-host <host>", "where /healthz and /readyz are served", "::")
-    .option("--health-server-port <port>", "their port", "8093");
+    .option("--health-server-port <port>", "their port", "8093")
+    .option("--admin-bind-address <host>", "where /metrics is served for this machine", "127.0.0.1")
+    .option("--admin-server-port <port>", "its port", "8094");
 }
 
 function configOf(flags: Flags) {
   const text = (name: string): string => textOf(flags, name) ?? "";
   const host = text("proxy-server-host");
+  checkAgent(flags);
   const target = `${host.includes(":") ? `[${host}]` : host}:${numberOf(flags, "proxy-server-port")}`;
   return {
     log: logFlagsOf({ v: Number(flags.v ?? 0), loggingFormat: text("logging-format") }),
@@ -66,22 +84,49 @@ function configOf(flags: Flags) {
     identifiers: text("agent-identifiers"),
     tokenFile: textOf(flags, "service-account-token-path"),
     health: { host: text("health-server-host"), port: numberOf(flags, "health-server-port") },
+    admin: { host: text("admin-bind-address"), port: numberOf(flags, "admin-server-port") },
+    channel: () => credentialsOf(host, text("ca-cert"), text("agent-cert"), text("agent-key")),
     servers: {
       target,
-      ...credentialsOf(host, text("ca-cert"), text("agent-cert"), text("agent-key")),
+      keepaliveMs: durationOf(flags, "keepalive-time"),
       retryMinMs: durationOf(flags, "sync-interval"),
       retryMaxMs: durationOf(flags, "sync-interval-cap"),
     },
   };
 }
 
-function credentialsOf(host: string, ca: string, cert: string, key: string) {
-  if (ca === "" && cert === "") return { credentials: credentials.createInsecure() };
-  if ((cert === "") !== (key === "")) {
-    throw new FlagError("--agent-cert and --agent-key need each other");
+/** Throws FlagError for the first rule that is broken, with upstream's messages. */
+function checkAgent(flags: Flags): void {
+  const text = (name: string): string => textOf(flags, name) ?? "";
+  checkPair("agent", text("agent-cert"), text("agent-key"));
+  checkFile("agent CA cert", text("ca-cert"));
+  for (const kind of ["proxy-server", "health-server", "admin-server"]) {
+    const port = numberOf(flags, `${kind}-port`);
+    if (port > 0) continue;
+    throw new FlagError(`${kind.replace("-", " ")} port ${port} must be greater than 0`);
   }
+  const [interval, cap] = ["sync-interval", "sync-interval-cap"].map((name) =>
+    durationOf(flags, name),
+  );
+  if (interval! > cap!) {
+    throw new FlagError(
+      `sync interval ${text("sync-interval")} must be less than sync interval cap ${text("sync-interval-cap")}`,
+    );
+  }
+  checkFile("service account token path", text("service-account-token-path"));
+  if (text("service-account-token-path") !== "" && text("ca-cert") === "") {
+    throw new FlagError("--service-account-token-path needs --ca-cert: a token needs TLS");
+  }
+  const { unknown } = parseAgentIdentifiers(text("agent-identifiers"));
+  if (unknown === undefined) return;
+  throw new FlagError(`agent address is invalid: unknown address type: ${unknown}`);
+}
+
+async function credentialsOf(host: string, ca: string, cert: string, key: string) {
+  const { credentials } = await import("#lib/grpc/grpc-library.ts");
+  if (ca === "" && cert === "") return { credentials: credentials.createInsecure() };
   const read = (file: string): string | undefined =>
     file === "" ? undefined : readFileSync(file, "utf8");
-  const made = channelCredentials(host, { ca: read(ca), cert: read(cert), key: read(key) });
+  const made = await channelCredentials(host, { ca: read(ca), cert: read(cert), key: read(key) });
   return { credentials: made.credentials, channelOptions: made.options };
 }

@@ -80,16 +80,19 @@ function startAgent(
   { id = "a1", tls, identifiers = "" }: { id?: string; tls?: ClientTls; identifiers?: string } = {},
 ): { stop(): Promise<void> } {
   const life = new AbortController();
-  const made = tls === undefined ? undefined : channelCredentials("127.0.0.1", tls);
-  const done = runTunnelAgent(
-    {
-      ...{ target: `127.0.0.1:${port}`, id, identifiers, retryMinMs: 20, retryMaxMs: 100 },
-      credentials: made?.credentials ?? credentials.createInsecure(),
-      ...(made === undefined ? {} : { channelOptions: made.options }),
-      ...{ clock: systemClock, logger: silentLogger },
-    },
-    life.signal,
-  );
+  const run = async (): Promise<void> => {
+    const made = tls === undefined ? undefined : await channelCredentials("127.0.0.1", tls);
+    await runTunnelAgent(
+      {
+        ...{ target: `127.0.0.1:${port}`, id, identifiers, retryMinMs: 20, retryMaxMs: 100 },
+        credentials: made?.credentials ?? credentials.createInsecure(),
+        ...(made === undefined ? {} : { channelOptions: made.options }),
+        ...{ clock: systemClock, logger: silentLogger },
+      },
+      life.signal,
+    );
+  };
+  const done = run();
   const stop = async (): Promise<void> => {
     life.abort();
     await done;
@@ -119,7 +122,7 @@ function dialer(
 ): EgressDialer {
   const protocol = mode === "grpc" ? "GRPC" : "HTTPConnect";
   const secured = tls === undefined ? {} : { tls: () => tls };
-  return createEgressDialer({ protocol, host: "127.0.0.1", port, ...secured });
+  return createEgressDialer({ protocol, host: "127.0.0.1", port, ...secured }, systemClock);
 }
 
 describe.each(["http-connect", "grpc"] as const)("Konnectivity over TCP, mode %s", (mode) => {

@@ -2,9 +2,12 @@
 import { formatDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { parseQuantity } from "#api/meta/quantity.ts";
+import { whyBadUnsafeSysctl } from "#kubelet/decide/node/sysctls.ts";
+import { VERIFICATION_POLICIES, whyBadPattern } from "#kubelet/decide/pull-verification.ts";
 import { parseCpuSet } from "#kubelet/decide/resources/cpu-set.ts";
 import { checkReservations } from "#kubelet/decide/resources/reserved-memory.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { IDS_PER_POD } from "#kubelet/userns/id-range.ts";
 import { messageOf } from "#lib/caught.ts";
 
 const TOPOLOGY_POLICIES = ["none", "best-effort", "restricted", "single-numa-node"];
@@ -13,6 +16,7 @@ const TOPOLOGY_SCOPES = ["container", "pod"];
 export function checkKubeletConfig(config: KubeletConfig): string[] {
   return [
     ...checkImages(config),
+    ...checkPulls(config),
     ...checkPods(config),
     ...checkReserved(config),
     ...checkShutdown(config),
@@ -50,6 +54,36 @@ function checkImages(config: KubeletConfig): string[] {
   return problems;
 }
 
+function checkPulls(config: KubeletConfig): string[] {
+  const { serializeImagePulls: isSerial, maxParallelImagePulls: most } = config;
+  const { imagePullVerificationPolicy: policy, preloadedImagesAllowlist: list } = config;
+  const problems: string[] = [];
+  if (most !== undefined && most < 1) {
+    problems.push(`maxParallelImagePulls ${most} must be a positive number`);
+  }
+  if (isSerial === true && most !== undefined && most > 1) {
+    problems.push(
+      "maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false",
+    );
+  }
+  if (!VERIFICATION_POLICIES.some((one) => one === policy)) {
+    const names = VERIFICATION_POLICIES.map(goQuote);
+    const valid = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+    problems.push(
+      `option ${goQuote(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are ${valid}`,
+    );
+  }
+  const bad = list.map(whyBadPattern).find((why) => why !== undefined);
+  if (list.length > 0 && policy !== "NeverVerifyAllowlistedImages") {
+    problems.push(
+      'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"',
+    );
+  } else if (bad !== undefined) {
+    problems.push(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${bad}`);
+  }
+  return problems;
+}
+
 function checkPods(config: KubeletConfig): string[] {
   const { leaseDurationSeconds, maxPods, port, topologyManagerPolicy, topologyManagerScope } =
     config;
@@ -58,6 +92,21 @@ function checkPods(config: KubeletConfig): string[] {
   if (maxPods < 0) problems.push(`maxPods (--max-pods) ${maxPods} must not be a negative number`);
   if (port < 0 || port > 65_535) {
     problems.push(`port (--port) ${port} must be between 1 and 65535, inclusive`);
+  }
+  const sysctl = whyBadUnsafeSysctl(config.allowedUnsafeSysctls);
+  if (sysctl !== undefined) problems.push(sysctl);
+  const { userNamespaceIdsPerPod: ids, crashBackoffMaxMs: backoffMs } = config;
+  if (ids < IDS_PER_POD) {
+    problems.push(`userNamespaces.idsPerPod must not be less than ${IDS_PER_POD}`);
+  } else if (ids % IDS_PER_POD !== 0) {
+    problems.push(`userNamespaces.idsPerPod must be a multiple of ${IDS_PER_POD}`);
+  } else if (ids > 2 ** 32 - 1) {
+    problems.push(`userNamespaces.idsPerPod must not be more than ${2 ** 32 - 1}`);
+  }
+  if (backoffMs < 1_000 || backoffMs > 300_000) {
+    problems.push(
+      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${backoffMs / 1000} seconds) must be set between 1s and 300s`,
+    );
   }
   if (!TOPOLOGY_POLICIES.includes(topologyManagerPolicy)) {
     problems.push(
@@ -84,8 +133,14 @@ function checkReserved({ reservedSystemCpus, reservedMemory }: KubeletConfig): s
   return problems;
 }
 
-function checkShutdown({ shutdownGraceMs, shutdownGraceCriticalMs }: KubeletConfig): string[] {
+function checkShutdown(config: KubeletConfig): string[] {
+  const { shutdownGraceMs, shutdownGraceCriticalMs, shutdownGraceByPriority } = config;
   const problems: string[] = [];
+  if (shutdownGraceByPriority.length > 0 && shutdownGraceMs + shutdownGraceCriticalMs > 0) {
+    problems.push(
+      "Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time",
+    );
+  }
   const [all, critical] = [`{${text(shutdownGraceMs)}}`, `{${text(shutdownGraceCriticalMs)}}`];
   const isTooShort = (ms: number): boolean => ms < 0 || (ms > 0 && ms < 1000);
   if (shutdownGraceCriticalMs > shutdownGraceMs) {

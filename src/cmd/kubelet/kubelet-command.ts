@@ -4,8 +4,8 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
-import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -49,13 +49,9 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
-      const life = new AbortController();
+      collectWhenIdle(clock, ownHeap(), signal);
       const parts = { config, serving, client, clock, random, logger, metrics };
-      const node = runNode(parts, life.signal);
-      // Without a shutdown period containers are left running for the kubelet that comes next.
-      onAbort(signal, () => {
-        void node.shutDown().finally(() => life.abort(signal.reason));
-      });
+      const node = runNode(parts, signal);
       const rotating = config.rotateCertificates
         ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
         : undefined;

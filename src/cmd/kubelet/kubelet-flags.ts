@@ -59,6 +59,11 @@ export function kubeletFlags(): Parser {
     .option("--container-log-max-files <n>", "log files of one container")
     .option("--image-credential-provider-config <file>", "a CredentialProviderConfig")
     .option("--image-credential-provider-bin-dir <dir>", "where its programs are")
+    .option(
+      "--allowed-unsafe-sysctls <names>",
+      "kernel parameters that pods may set: kernel.msg*,…",
+    )
+    .option("--serialize-image-pulls [bool]", "pull images one after the other")
     .option("--pod-max-pids <n>", "processes of one pod; -1 for as many as the node allows")
     .option("--cpu-manager-policy <policy>", "none or static")
     .option("--cpu-manager-policy-options <options>", "full-pcpus-only=true,…")
@@ -172,6 +177,8 @@ function given(flags: Flags): Values {
   );
   take("credentialProviderConfig", "image-credential-provider-config", same);
   take("credentialProviderFolder", "image-credential-provider-bin-dir", same);
+  take("allowedUnsafeSysctls", "allowed-unsafe-sysctls", list);
+  take("serializeImagePulls", "serialize-image-pulls", isTrue);
   take("podPidsLimit", "pod-max-pids", Number);
   take("cpuManagerPolicy", "cpu-manager-policy", same);
   take("cpuManagerPolicyOptions", "cpu-manager-policy-options", pairs);

@@ -41,18 +41,13 @@ export type NodeCertificate =
   /** The cluster issues it; it is kept in the folder. Nothing is served before it is there. */
   | { readonly folder: string };
 
-export interface RunningNode extends Pick<RunningKubelet, "ready" | "done"> {
-  /** Ends pods by priority within `shutdownGracePeriod`. */
-  shutDown(): Promise<void>;
-}
+export type RunningNode = Pick<RunningKubelet, "ready" | "done">;
 
 /** Lives until the signal aborts; ready when the node is registered and its server listens. */
 export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode {
   const { config, serving, client, clock, random, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
-  let isReady = false;
   const server = kubelet.ready.then(() => {
-    isReady = true;
     const { cri, workers, status, probes, machine, cgroups, volumes } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
@@ -94,9 +89,6 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
     );
   });
   return {
-    shutDown: async () => {
-      if (isReady) await kubelet.parts().shutdown.shutDown();
-    },
     ready: server.then(() => undefined),
     done: Promise.all([kubelet.done, server.then(({ closed }) => closed), certificate]).then(
       () => undefined,

@@ -35,6 +35,8 @@ interface LeaveFlags {
 
 /** How long the API server of this machine may take to use the other members of etcd. */
 const NODE_WITHIN_MS = 20_000;
+/** With --force the cluster may be gone for good. */
+const FORCED_NODE_WITHIN_MS = 3_000;
 const AGAIN_MS = 250;
 
 export const leaveCommand: Command = {
@@ -50,7 +52,8 @@ export const leaveCommand: Command = {
       }
       refuseEmbedded(dataDir);
       await unlessForced(force, () => leaveEtcd(dataDir, signal));
-      await unlessForced(force, () => deleteNode(dataDir, signal));
+      const nodeWithinMs = force === true ? FORCED_NODE_WITHIN_MS : NODE_WITHIN_MS;
+      await unlessForced(force, () => deleteNode(dataDir, nodeWithinMs, signal));
       return await downCommand.run([`--data=${dataDir}`, "--purge"], signal);
     } catch (error) {
       return refuseFlags(error);
@@ -95,14 +98,14 @@ async function leaveEtcd(dataDir: string, signal: AbortSignal): Promise<void> {
   process.stdout.write(`etcd: ${await removeMember(admin, record.name, signal)}`);
 }
 
-async function deleteNode(dataDir: string, signal: AbortSignal): Promise<void> {
+async function deleteNode(dataDir: string, withinMs: number, signal: AbortSignal): Promise<void> {
   if (runningProcess(dataDir) === undefined) return;
   const { clock, random } = processSurroundings({ logLevel: "info", logFormat: "text" });
   const kubeconfig = join(dataDir, "admin.kubeconfig");
   using transport = new HttpsTransport(connectionOf(kubeconfig, ""), "k8ts-leave");
   const client = new Client({ transport, clock, random, fieldManager: "k8ts-leave" });
   const name = hostname().toLowerCase();
-  const endMs = clock.elapsedMs() + NODE_WITHIN_MS;
+  const endMs = clock.elapsedMs() + withinMs;
   for (;;) {
     const deleted = await client.delete(nodeKind, { name }, {}, signal);
     if (deleted.ok) process.stdout.write(`node ${name} deleted\n`);

@@ -64,7 +64,7 @@ export async function runNodeProcess(
   const proxy = runProxy(
     {
       ...{ ...shared, client: clientAs("kube-proxy") },
-      ...{ nodeName: name, mode, clusterCidrs: podRanges },
+      ...{ nodeName: name, mode, clusterCidrs: podRanges, trimObjects: true },
     },
     signal,
   );

@@ -56,7 +56,7 @@ export const proxyCommand: Command = {
       ...(checkPeriodMs === undefined ? {} : { checkPeriodMs }),
     };
     await Promise.all([
-      runProxy({ ...proxy, ...shared, metrics, mode }, signal).done,
+      runProxy({ ...proxy, ...shared, metrics, mode, trimObjects: true }, signal).done,
       parsed.config.networkPolicy ? runNetworkPolicy(policies, signal).done : undefined,
     ]);
     return 0;

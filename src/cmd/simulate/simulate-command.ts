@@ -30,11 +30,10 @@ import { logFlagsOf } from "../flags/log-flags.ts";
 import { badValue, FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { userKubeconfigFile } from "../up/kubeconfig/user-kubeconfig.ts";
 import { simulationOf } from "./simulation-file.ts";
+import { SIMULATED_KUBELET_PORT, startOnFreePort } from "./start-on-free-port.ts";
 
 /** Each has a /24 of addresses for its pods. */
 const NODES_MAX = 16_000;
-/** As kwok. */
-export const SIMULATED_KUBELET_PORT = 10_247;
 
 export const simulateCommand: CommandEntry = {
   name: "simulate",
@@ -60,7 +59,7 @@ async function simulate(args: readonly string[], signal: AbortSignal): Promise<n
     config: simulationOf(textOf(flags.config)),
     connection: connectionOf(kubeconfigOf(flags.kubeconfig), ""),
     address: textOf(flags.nodeIp),
-    port: Number(flags.port),
+    port: typeof flags.port === "number" ? flags.port : undefined,
     clientCa: textOf(flags.clientCaFile),
     log: logFlagsOf({ v: Number(flags.v), loggingFormat: "text" }),
   }));
@@ -70,20 +69,14 @@ async function simulate(args: readonly string[], signal: AbortSignal): Promise<n
   using transport = new HttpsTransport(connection, "k8ts-simulate");
   const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
   const tls = servingCertificate({ certFile: "", keyFile: "" }, hostname(), clock);
-  const simulation = runSimulation(
-    {
-      ...{ client, clock, random, logger, nodes, config, renewMs: DEFAULT_RENEW_MS },
-      serving: {
-        ...{ address, port, tls },
-        clientCa: clientCa === undefined ? undefined : readFileSync(clientCa, "utf8"),
-      },
-    },
-    signal,
-  );
-  simulation.ready.then(
-    () => process.stdout.write(`${nodes} simulated nodes are registered\n`),
-    () => undefined,
-  );
+  const authorities = clientCa === undefined ? undefined : readFileSync(clientCa, "utf8");
+  const start = (own: number) => {
+    const serving = { address, port: own, tls, clientCa: authorities };
+    const parts = { client, clock, random, logger, nodes, config, serving };
+    return runSimulation({ ...parts, renewMs: DEFAULT_RENEW_MS }, signal);
+  };
+  const simulation = await startOnFreePort(start, port);
+  if (!signal.aborted) process.stdout.write(`${nodes} simulated nodes are registered\n`);
   await simulation.done;
   return 0;
 }
@@ -149,7 +142,11 @@ function simulateParser(): Parser {
       "--node-ip <address>",
       "one address that all nodes have, where the API server is on another machine",
     )
-    .option("--port <port>", "of the kubelet server of all nodes", integer, SIMULATED_KUBELET_PORT)
+    .option(
+      "--port <port>",
+      `of the kubelet server of all nodes; ${SIMULATED_KUBELET_PORT}, or any free one`,
+      integer,
+    )
     .option("--client-ca-file <file>", "the authorities of clients of the kubelet server")
     .option("-v <level>", "how much is logged", "0")
     .addHelpText("after", EXAMPLES);

@@ -32,7 +32,7 @@ for (const [text, want] of [
   ["nodes: { capacity: { cpu: many } }", /nodes\.capacity\.cpu: quantities must match/],
   ["nodes: { taints: [{ key: a, effect: Never }] }", /"Never" is no effect of a taint/],
 ] as const) {
-  test(`simulation file: ${text} is refused`, () => {
+  test(`readSimulation: simulation file: ${text} is refused`, () => {
     assert.throws(() => readSimulation(load(text)), want);
   });
 }

@@ -12,6 +12,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { RunningSimulation } from "#sim/run-simulation.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Deciders } from "../why/decisions.ts";
 import type { UpFlags } from "./up-flags.ts";
@@ -50,6 +51,8 @@ export interface ClusterContext {
   readonly nodeSubnets: readonly string[];
   /** For `k8ts why`: components that decide put their records here. */
   readonly deciders: Deciders;
+  /** Simulated nodes of this process, once they run. */
+  readonly simulated: { usageOf: RunningSimulation["usageOf"] | undefined };
   /** The API server of this process. Throws until the component `apiserver` is ready. */
   server(): RunningApiServer;
   /** Calls the API server directly as this user, through authentication, authorization and admission. */

@@ -1,9 +1,10 @@
 /** The components of a cluster in one process. A new one is a line here and a file of its own. */
 import type { RunningMember } from "#etcd/managed-member.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
 import type { Component } from "./component.ts";
-import { apiAccessComponent, isLoopback } from "./components/api-access-component.ts";
+import { apiAccessComponent } from "./components/api-access-component.ts";
 import { apiServerComponent } from "./components/apiserver-component.ts";
 import { cloudComponent } from "./components/cloud-component.ts";
 import { controllerManagerComponent } from "./components/controller-manager-component.ts";
@@ -18,7 +19,7 @@ import { networkPolicyComponent } from "./components/network-policy-component.ts
 import { nodeComponent } from "./components/node-component.ts";
 import { proxyComponent } from "./components/proxy-component.ts";
 import { schedulerComponent } from "./components/scheduler-component.ts";
-import { simulationComponent } from "./components/simulation-component.ts";
+import { SIMULATION, simulationComponent } from "./components/simulation-component.ts";
 import type { NodeList } from "./nodes/node-list.ts";
 import { nodesComponent } from "./nodes/nodes-component.ts";
 import type { UpFlags } from "./up-flags.ts";
@@ -53,7 +54,7 @@ export function componentsOf(
     ...(machineNode && loadBalancer ? [cloudComponent] : []),
     ...(machineNode && ingress ? [ingressComponent] : []),
     ...(simulate > 0 ? [simulationComponent] : []),
-    ...(metrics ? [metricsComponent(nodes !== undefined)] : []),
+    ...(metrics ? [metricsComponent(nodes !== undefined, simulate > 0 ? [SIMULATION] : [])] : []),
     ...(flags.dashboard ? [dashboardComponent] : []),
     ...(nodes === undefined
       ? []

@@ -29,21 +29,21 @@ function change(fields: object): void {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...fields }));
 }
 
-test("k8ts.pid names this process", () => {
+test("k8ts up: PID file: k8ts.pid names this process", () => {
   assert.equal(runningProcess(data)?.pid, process.pid);
 });
 
-test("k8ts.pid still names the process after the directory was moved", () => {
+test("k8ts up: PID file: k8ts.pid still names the process after the directory was moved", () => {
   renameSync(data, join(root, "moved"));
   assert.equal(runningProcess(join(root, "moved"))?.pid, process.pid);
 });
 
-test("k8ts.pid in a copy of the directory names no process", () => {
+test("k8ts up: PID file: k8ts.pid in a copy of the directory names no process", () => {
   cpSync(data, join(root, "copy"), { recursive: true });
   assert.equal(runningProcess(join(root, "copy")), undefined);
 });
 
-test("k8ts.pid with the number that another process has now names no process", async () => {
+test("k8ts up: PID file: k8ts.pid with the number that another process has now names no process", async () => {
   const stranger = spawn("sleep", ["60"]);
   await once(stranger, "spawn");
   try {
@@ -58,19 +58,19 @@ test.each([
   { name: "of an earlier boot", fields: { bootId: "earlier" } },
   { name: "of a process that has ended", fields: { pid: 2 ** 22 + 1 } },
   { name: "with a group of processes instead of one", fields: { pid: -1 } },
-])("k8ts.pid $name names no process", ({ fields }) => {
+])("k8ts up: PID file: k8ts.pid $name names no process", ({ fields }) => {
   change(fields);
   assert.equal(runningProcess(data), undefined);
 });
 
-test("a k8ts.pid with a bare number, or cut short, names no process", () => {
+test("k8ts up: PID file: a k8ts.pid with a bare number, or cut short, names no process", () => {
   for (const text of [`${process.pid}\n`, '{"pid":', ""]) {
     writeFileSync(join(data, "k8ts.pid"), text);
     assert.equal(runningProcess(data), undefined);
   }
 });
 
-test("k8ts.pid is removed by its own process only", () => {
+test("k8ts up: PID file: k8ts.pid is removed by its own process only", () => {
   change({ pid: 1_000_000 });
   removePidFile(data);
   assert.ok(existsSync(join(data, "k8ts.pid")));

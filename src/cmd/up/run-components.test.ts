@@ -22,6 +22,7 @@ const CONTEXT: Omit<ClusterContext, "health"> = {
   hostname: "host",
   nodeSubnets: [],
   deciders: { scheduler: undefined, controllers: undefined },
+  simulated: { usageOf: undefined },
   server: unused,
   transportAs: unused,
 };
@@ -41,7 +42,7 @@ function logged(log: string[], name: string, needs: readonly string[] = []): Com
   };
 }
 
-test("up components: they start after what they need and stop before it", async () => {
+test("k8ts up: up components: they start after what they need and stop before it", async () => {
   const log: string[] = [];
   const life = new AbortController();
   const run = runComponents(
@@ -60,7 +61,7 @@ test("up components: they start after what they need and stop before it", async 
   assert.deepEqual(log, ["stop dns", "stop kubelet", "stop apiserver"]);
 });
 
-test("up components: one that cannot start fails the start and ends the others", async () => {
+test("k8ts up: up components: one that cannot start fails the start and ends the others", async () => {
   const log: string[] = [];
   const failing: Component = {
     name: "scheduler",
@@ -80,7 +81,7 @@ test("up components: one that cannot start fails the start and ends the others",
   assert.deepEqual(log, ["start apiserver", "stop apiserver"]);
 });
 
-test("up components: one that fails later ends the cluster with its error", async () => {
+test("k8ts up: up components: one that fails later ends the cluster with its error", async () => {
   const log: string[] = [];
   const broken = deferred<void>();
   const failing: Component = {
@@ -100,7 +101,7 @@ test("up components: one that fails later ends the cluster with its error", asyn
   assert.deepEqual(log, ["start apiserver", "stop apiserver"]);
 });
 
-test("up components: an end before they are ready stops what was started", async () => {
+test("k8ts up: up components: an end before they are ready stops what was started", async () => {
   const log: string[] = [];
   const slow: Component = {
     name: "slow",
@@ -114,7 +115,7 @@ test("up components: an end before they are ready stops what was started", async
   assert.deepEqual(log, []);
 });
 
-test("up components: a need that is not run, or a circle of needs, is refused", () => {
+test("k8ts up: up components: a need that is not run, or a circle of needs, is refused", () => {
   const { signal } = new AbortController();
   assert.throws(() => runComponents([logged([], "a", ["b"])], CONTEXT, signal), /a needs b/);
   assert.throws(

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
+import { TurnLimit } from "#lib/async/turn-limit.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { localUrl } from "#pki/local-url.ts";
@@ -39,6 +40,8 @@ import { parseUpFlags, type UpFlags, upOptions } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
 const HOST = "in-process";
+/** Calls of components that begin in one turn of the event loop: about ten milliseconds of work. */
+const CALLS_PER_TURN = 32;
 
 export const upCommand: Command = {
   name: "up",
@@ -121,9 +124,11 @@ async function runCluster(
   const subnets = nodes === undefined ? [] : subnetsOf(nodes, podRanges);
   const nodeSubnets = subnets.map(({ cidr }) => cidr);
   const deciders: Deciders = { scheduler: undefined, controllers: undefined };
-  const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders };
+  const simulated = { usageOf: undefined };
+  const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders, simulated };
   const shared = { ...surroundings, ...own };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
+  const turns = new TurnLimit(CALLS_PER_TURN);
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {
     if (running === undefined) throw new Error("the API server is not running");
@@ -140,13 +145,15 @@ async function runCluster(
     flags,
     nodes,
   );
+  const failed = new AbortController();
   const cluster = runComponents(
     components,
     {
       ...{ flags, ...shared, server },
-      transportAs: (user, agent) => inProcessTransport(server().api.handle, user, agent, begin),
+      transportAs: (user, agent) =>
+        inProcessTransport(server().api.handle, user, agent, begin, turns),
     },
-    signal,
+    AbortSignal.any([signal, failed.signal]),
     { onReady: (name, tookMs) => report?.({ type: "component", name, tookMs }) },
   );
   try {
@@ -160,6 +167,7 @@ async function runCluster(
       collectWhenIdle(clock, ownHeap(), signal);
     }
   } catch (error) {
+    failed.abort(); // what runs already ends, too
     throw explainStartFailure(error, dataDir);
   } finally {
     await cluster.done.catch(() => undefined);

@@ -4,10 +4,10 @@
  */
 
 import { chmodSync, rmSync } from "node:fs";
-import { createServer, request } from "node:http";
+import { request } from "node:http";
 import { join, relative } from "node:path";
 import { onAbort } from "#lib/async/aborted.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import { type Deciders, whyPage } from "./decisions.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -28,22 +28,20 @@ export async function serveDecisions(
 ): Promise<void> {
   const path = socketOf(dataDir);
   rmSync(path, { force: true });
-  const server = createServer(({ url = "/" }, reply) => {
-    const text = whyPage(deciders, decodeURIComponent(url));
-    reply.writeHead(text === undefined ? 404 : 200, { "content-type": "text/plain" });
-    reply.end(text ?? "not found\n");
-  });
-  limitServer(server, { connectionsMax: CONNECTIONS_MAX });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, resolve);
-  });
+  await startHttpServer(
+    {
+      at: { path },
+      limits: { connectionsMax: CONNECTIONS_MAX },
+      request: ({ url = "/" }, reply) => {
+        const text = whyPage(deciders, decodeURIComponent(url));
+        reply.writeHead(text === undefined ? 404 : 200, { "content-type": "text/plain" });
+        reply.end(text ?? "not found\n");
+      },
+    },
+    signal,
+  );
   chmodSync(path, 0o600);
-  onAbort(signal, () => {
-    server.close();
-    server.closeAllConnections();
-    rmSync(path, { force: true });
-  });
+  onAbort(signal, () => rmSync(path, { force: true }));
 }
 
 export function askForDecisions(dataDir: string, path: string): Promise<string> {

@@ -4,7 +4,7 @@ import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
-import type { EventNote, Outcome } from "#runtime/controller.ts";
+import { because, type EventNote, type Outcome } from "#runtime/controller.ts";
 import { create, patch, remove } from "#runtime/writes.ts";
 import {
   type Attachment,
@@ -37,11 +37,19 @@ export function decideVolume(state: VolumeState, nowMs: number): Outcome<Remembe
   const { notifiedNodes, ...begun } = attach(state);
   const kept = attachments.map((attachment) => keepOrDetach(attachment, nowMs));
   const outcomes = [...kept, begun];
-  return {
+  const { writes: attachWrites = [] } = begun;
+  const writes = outcomes.flatMap((outcome) => outcome.writes ?? []);
+  const rule =
+    attachWrites.length > 0
+      ? "a pod on the node needs the volume"
+      : writes.length > 0
+        ? "no pod on the node needs the volume, and it is not mounted there"
+        : "a volume that is in use elsewhere, or cannot be attached, is reported to its pods";
+  return because(rule, {
     ...waiting(attachments, nowMs, notifiedNodes),
-    writes: outcomes.flatMap(({ writes = [] }) => writes),
+    writes,
     events: outcomes.flatMap(({ events = [] }) => events),
-  };
+  });
 }
 
 /** The list names what is attached and not about to go. */
@@ -64,7 +72,8 @@ export function decideNode({ node, attachments }: NodeState, nowMs: number): Out
     );
   const status = { volumesAttached: names.length === 0 ? null : volumesAttached };
   const writes = [patch(nodeKind, node, "merge", { status }, "status")];
-  return { ...waiting(attachments, nowMs), writes, events };
+  const rule = "volumesAttached of the node lists what is attached and stays";
+  return { ...waiting(attachments, nowMs), writes, events, because: rule };
 }
 
 /** Remembers which volumes wait for an unmount, and rechecks when the wait is over. */

@@ -54,7 +54,7 @@ test("token cleaner: an expired token goes, days later, to the second", async ()
   assert.deepEqual(cluster.names(secretKind), ["bootstrap-token-forevr"]);
 });
 
-describe("bootstrap signer", () => {
+describe("controller: bootstrap signer", () => {
   const kubeconfig = "apiVersion: v1\nkind: Config\n";
   const data = (cluster: Cluster) =>
     cluster.get(configMapKind, "cluster-info", "kube-public")?.data;

@@ -50,7 +50,7 @@ describe("token cleaner decides", () => {
   }
 });
 
-describe("bootstrap signer decides", () => {
+describe("controller: bootstrap signer decides", () => {
   const signer = bootstrapSigner((key, text) => `${key} ${text.length}`);
   const info = (data: Readonly<Record<string, string>>): ConfigMap =>
     build(configMapKind, { metadata: { name: "cluster-info", namespace: "kube-public" }, data });

@@ -70,7 +70,7 @@ const signing = certificateSigning({
 
 const get = (cluster: Cluster) => cluster.get(certificateSigningRequestKind, "r");
 
-describe("approving", () => {
+describe("CertificateSigningRequest: approving", () => {
   const rows: { name: string; spec: Parameters<typeof request>[0]; want: readonly string[] }[] = [
     { name: "a bootstrap user requests a node client certificate", spec: {}, want: ["nodeclient"] },
     {
@@ -120,7 +120,7 @@ describe("approving", () => {
   });
 });
 
-describe("signing", () => {
+describe("CertificateSigningRequest: signing", () => {
   const rows: { name: string; spec: Parameters<typeof request>[0]; fault?: string }[] = [
     { name: "a kubelet's client certificate", spec: {} },
     {
@@ -199,7 +199,7 @@ describe("signing", () => {
   });
 });
 
-describe("cleaner", () => {
+describe("CertificateSigningRequest: cleaner", () => {
   const short = grantRequest(
     {
       der: Buffer.from(

@@ -47,7 +47,7 @@ const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want
     },
   ];
 
-describe("requests that are done with", () => {
+describe("CertificateSigningRequest: requests that are done with", () => {
   for (const { name, of, afterMs, want } of rows) {
     test(name, () => {
       assert.deepEqual(

@@ -15,6 +15,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   type Caches,
   controllerKey,
   defineController,
@@ -84,7 +85,12 @@ function decide(state: CronJobState, nowMs: number): Outcome<KnownSchedule> {
   const reviewed = { ...state, cronJob: { ...cronJob, status } };
   const round = startRound(reviewed, known.sinceMs, nowMs);
   const next = round.status ?? status;
-  return {
+  const rule =
+    round.rule ??
+    (cleanup.length > 0
+      ? "finished Jobs beyond the history limits are deleted"
+      : "the status follows the Jobs");
+  return because(rule, {
     writes: [
       ...cleanup,
       ...(round.writes ?? []),
@@ -95,7 +101,7 @@ function decide(state: CronJobState, nowMs: number): Outcome<KnownSchedule> {
     events: [...events, ...(round.events ?? [])],
     remember: known,
     ...(round.recheckInMs === undefined ? {} : { recheckInMs: round.recheckInMs }),
-  };
+  });
 }
 
 /** The finished Jobs beyond the limits, those that started first. */
@@ -160,6 +166,7 @@ function review({ cronJob, jobs }: CronJobState): Review {
 interface Round extends Pick<Outcome, "events" | "recheckInMs"> {
   readonly writes?: readonly Write[];
   readonly status?: CronJobStatus;
+  readonly rule?: string;
 }
 
 function startRound(state: CronJobState, sinceMs: number, nowMs: number): Round {
@@ -168,19 +175,22 @@ function startRound(state: CronJobState, sinceMs: number, nowMs: number): Round 
   if (cronJob.metadata.deletionTimestamp !== undefined) return {};
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     const message = `invalid timeZone: ${goQuote(timeZone)}: unknown time zone ${timeZone}`;
-    return { events: [warning(cronJob, "UnknownTimeZone", message)] };
+    const rule = "the time zone is unknown";
+    return { events: [warning(cronJob, "UnknownTimeZone", message)], rule };
   }
   if (suspend === true) return {};
   const parsed = scheduleOf(cronJob);
   const events = unsupported(cronJob);
   if (!parsed.ok) {
     const message = `unparseable schedule: ${goQuote(text)} : ${parsed.error}`;
-    return { events: [...events, warning(cronJob, "UnparseableSchedule", message)] };
+    const rule = "the schedule cannot be parsed";
+    return { events: [...events, warning(cronJob, "UnparseableSchedule", message)], rule };
   }
   const due = dueStart(cronJob, parsed.value, sinceMs, nowMs);
   if (due.kind === "never") {
     const message = `invalid schedule: ${text} : time difference between two schedules is less than 1 second`;
-    return { events: [...events, warning(cronJob, "InvalidSchedule", message)] };
+    const rule = "the schedule has no start";
+    return { events: [...events, warning(cronJob, "InvalidSchedule", message)], rule };
   }
   const later = { recheckInMs: nextStartInMs(cronJob, parsed.value, sinceMs, nowMs) };
   if (due.kind !== "start") return { events, ...later };
@@ -205,7 +215,8 @@ function start(
   const { active = [], lastScheduleTime } = cronJob.status;
   if (atMs + startingDeadlineSeconds * 1000 < nowMs) {
     const message = `Missed scheduled time to start a job: ${httpDate(atMs)}`;
-    return { events: [warning(cronJob, "MissSchedule", message)] };
+    const rule = "startingDeadlineSeconds passed before the Job could be started";
+    return { events: [warning(cronJob, "MissSchedule", message)], rule };
   }
   const name = jobName(cronJob, atMs);
   const isDone = lastScheduleTime !== undefined && timeToMs(lastScheduleTime) === atMs;
@@ -214,7 +225,7 @@ function start(
     const message =
       "Not starting job because prior execution is running and concurrency policy is Forbid";
     const event = { about: cronJob, type: "Normal", reason: "JobAlreadyActive", message } as const;
-    return { events: [event] };
+    return { events: [event], rule: "concurrencyPolicy Forbid: a Job of it still runs" };
   }
   const existing = state.namesakes.get(name);
   if (existing !== undefined && !jobs.includes(existing)) return {};
@@ -233,6 +244,10 @@ function start(
       ...(existing === undefined ? [createJob(cronJob, atMs)] : []),
     ],
     status,
+    rule:
+      replaced.length > 0
+        ? "concurrencyPolicy Replace: the Job that is due replaces those that run"
+        : "a scheduled time has come",
   };
 }
 

@@ -88,7 +88,7 @@ const rows: readonly {
   },
 ];
 
-describe("due start", () => {
+describe("dueStart: due start", () => {
   for (const { name, schedule, last, deadline, now, due, nextInSeconds } of rows) {
     test(name, () => {
       const cronJob = {

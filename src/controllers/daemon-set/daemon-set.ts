@@ -10,14 +10,18 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   type Caches,
   type Change,
   controllerKey,
   defineController,
+  type EventNote,
   idle,
   type Key,
   type Outcome,
   ownKey,
+  type RefusalOutcome,
+  type RefusedWrite,
 } from "#runtime/controller.ts";
 import { patch, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
@@ -64,6 +68,8 @@ export const daemonSetController = defineController<DaemonSetState | undefined, 
   indexes: [orphanPods, orphanRevisions],
   observe: (caches, key, _reader, failures) => observe(caches, key, failures),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  decideRefused: (state, refused, nowMs) =>
+    state === undefined ? {} : decideRefused(state, refused, nowMs),
 });
 
 /** Of a node that stays, only labels and taints matter, and those only where the answer differs. */
@@ -104,13 +110,44 @@ function observe(
 }
 
 function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
-  const { set, selector, nodes } = state;
+  const { set, selector } = state;
   if (selector !== "nothing" && selector.length === 0) {
     const message = "This daemon set is selecting all pods. A non-empty selector is required.";
-    return { events: [{ about: set, type: "Warning", reason: "SelectingAll", message }] };
+    const events: EventNote[] = [{ about: set, type: "Warning", reason: "SelectingAll", message }];
+    return { events, because: "a selector that selects all pods is refused" };
   }
   // Of one that is being deleted, the history may be gone already: nothing certain can be said.
   if (set.metadata.deletionTimestamp !== undefined) return idle;
+  const { claims, tidying, history, world } = lookAt(state, nowMs);
+  if (tidying.length > 0) {
+    return { writes: tidying, because: "adopted ControllerRevisions are put in order first" };
+  }
+  const managed = managePods(world);
+  const isKept = managed.createOn.length + managed.remove.length === 0;
+  const rolls = isKept && set.spec.updateStrategy.type === "RollingUpdate";
+  const changes = rolls ? rollingUpdateOf(world) : managed;
+  const recheckInMs = Math.min(managed.recheckAtMs, nextAvailableAtMs(world)) - nowMs;
+  return because(ruleOf(changes, rolls), {
+    writes: [
+      ...claims.writes,
+      ...history.writes,
+      ...podWrites(set, world.hash, changes),
+      ...statusWrites(set, statusOf(world)),
+      ...pruneHistory(
+        history.revisions,
+        set.spec.revisionHistoryLimit ?? 10,
+        inUse(history.revisions, claims.owned, world.hash),
+      ),
+    ].filter((step) => !Array.isArray(step) || step.length > 0),
+    events: managed.events,
+    remember: world.failures,
+    ...(recheckInMs === Infinity ? {} : { recheckInMs }),
+  });
+}
+
+/** The pods and revisions that belong to the set, and what puts the revisions in order. */
+function lookAt(state: DaemonSetState, nowMs: number) {
+  const { set, selector, nodes } = state;
   const owner = { kind: daemonSetKind, object: set };
   const claims = claim(owner, podKind, state.pods, (pod) =>
     matchesLabels(selector, pod.metadata.labels),
@@ -118,60 +155,42 @@ function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
   const data = revisionData(set);
   const revisions = claimRevisions(owner, state.revisions, selector);
   const tidying = [...revisions.writes, ...collapseWrites(revisions.owned, data, claims.owned)];
-  if (tidying.length > 0) return { writes: tidying };
-  const collisionCount = set.status.collisionCount ?? 0;
   const labels = set.spec.template.metadata.labels ?? {};
-  const history = trackRevision(
-    owner,
-    revisions.owned,
-    data,
-    labels,
-    collisionCount,
-    REVISION_LABEL,
-  );
+  const collisions = set.status.collisionCount ?? 0;
+  const history = trackRevision(owner, revisions.owned, data, labels, collisions, REVISION_LABEL);
   const hash = history.latest.metadata.labels?.[REVISION_LABEL] ?? "";
   const podsByNode = byNode(claims.owned);
   const failures = noteFailures(state.failures, set, podsByNode, nowMs);
-  const world: World = {
-    set,
-    nodes,
-    podsByNode,
-    hash,
-    allowsSurge: surgeOf(set, 1) > 0,
-    failures,
-    nowMs,
-  };
-  const managed = managePods(world);
-  const isKept = managed.createOn.length + managed.remove.length === 0;
-  const rolls = isKept && set.spec.updateStrategy.type === "RollingUpdate";
-  const status = statusOf(world);
-  const recheckInMs = Math.min(managed.recheckAtMs, nextAvailableAtMs(world)) - nowMs;
-  return {
-    writes: [
-      ...claims.writes,
-      ...history.writes,
-      ...podWrites(set, hash, rolls ? rollingUpdateOf(world) : managed),
-      ...(semanticEqual(status, set.status)
-        ? []
-        : [updateStatus(daemonSetKind, { ...set, status })]),
-      ...pruneHistory(
-        history.revisions,
-        set.spec.revisionHistoryLimit ?? 10,
-        inUse(history.revisions, claims.owned, hash),
-      ),
-    ].filter((step) => !Array.isArray(step) || step.length > 0),
-    events: managed.events,
-    remember: failures,
-    ...(recheckInMs === Infinity ? {} : { recheckInMs }),
-    onRefused: ({ write, status: refusal }) => {
-      if (write.op !== "create") return {};
-      const isCollision =
-        write.kind === controllerRevisionKind && refusal.reason === "AlreadyExists";
-      const next = isCollision ? { ...status, collisionCount: collisionCount + 1 } : status;
-      if (semanticEqual(next, set.status)) return {};
-      return { writes: [updateStatus(daemonSetKind, { ...set, status: next })] };
-    },
-  };
+  const allowsSurge = surgeOf(set, 1) > 0;
+  const world: World = { set, nodes, podsByNode, hash, allowsSurge, failures, nowMs };
+  return { claims, tidying, history, world };
+}
+
+function ruleOf({ createOn, remove: surplus }: Changes, rolls: boolean): string {
+  if (createOn.length + surplus.length === 0) return "the status counts the nodes and their pods";
+  return rolls
+    ? "pods of an old template are replaced within maxUnavailable and maxSurge"
+    : "every node that fits has one pod, and no other node has any";
+}
+
+/** The status is written all the same; a hash that another revision has is counted as a collision. */
+function decideRefused(
+  state: DaemonSetState,
+  { write, status: refusal }: RefusedWrite,
+  nowMs: number,
+): RefusalOutcome {
+  if (write.op !== "create") return {};
+  const { set } = state;
+  const status = statusOf(lookAt(state, nowMs).world);
+  const isCollision = write.kind === controllerRevisionKind && refusal.reason === "AlreadyExists";
+  if (!isCollision) return { writes: statusWrites(set, status) };
+  const collisionCount = (set.status.collisionCount ?? 0) + 1;
+  return { writes: statusWrites(set, { ...status, collisionCount }) };
+}
+
+function statusWrites(set: DaemonSet, status: DaemonSetStatus): readonly Write[] {
+  const isSame = semanticEqual(status, set.status);
+  return isSame ? [] : [updateStatus(daemonSetKind, { ...set, status })];
 }
 
 /**

@@ -91,7 +91,7 @@ const rows: readonly {
   },
 ];
 
-describe("placement of daemons", () => {
+describe("newPod: placement of daemons", () => {
   for (const { name, spec, labels, taints, want } of rows) {
     test(`${name}: ${want}`, () => {
       const { starts, stays } = placementOn(node(labels, taints), daemonSet(spec));

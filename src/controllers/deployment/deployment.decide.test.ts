@@ -249,10 +249,12 @@ describe("a Deployment decides", () => {
   });
 
   test("a set that is in the way by its name makes another hash", () => {
-    const outcome = decide(deployment({}), [], set({ image: "other", size: 0 }));
+    const state = stateOf(deployment({}), [], set({ image: "other", size: 0 }));
+    const outcome = deploymentController.decide(state, Date.parse(NOW));
     const write = (outcome.writes ?? []).flat().find(({ op }) => op === "create")!;
-    const refusal = { metadata: {}, reason: "AlreadyExists", message: "is there" };
-    const next = outcome.onRefused?.({ write, status: refusal }) ?? {};
+    const status = { metadata: {}, reason: "AlreadyExists", message: "is there" };
+    const refused = { write, status };
+    const next = deploymentController.decideRefused?.(state, refused, Date.parse(NOW)) ?? {};
     assert.equal(written(next, deploymentKind)?.status.collisionCount, 1);
   });
 });
@@ -262,7 +264,11 @@ function newSetName({ writes = [] }: ReturnType<typeof deploymentController.deci
   return made?.op === "create" ? (made.object.metadata.name ?? "") : "";
 }
 
-function decide(of: Deployment, sets: readonly SetFacts[], inTheWay?: ReplicaSet) {
+function decide(of: Deployment, sets: readonly SetFacts[]) {
+  return deploymentController.decide(stateOf(of, sets), Date.parse(NOW));
+}
+
+function stateOf(of: Deployment, sets: readonly SetFacts[], inTheWay?: ReplicaSet) {
   const candidates = sets.map(set);
   const byUid = new Map(candidates.map(({ metadata }, i) => [metadata.uid ?? "", pods(sets[i]!)]));
   const state = (namesakes: ReadonlyMap<string, ReplicaSet>) => ({
@@ -273,5 +279,5 @@ function decide(of: Deployment, sets: readonly SetFacts[], inTheWay?: ReplicaSet
   });
   const created = newSetName(deploymentController.decide(state(new Map()), Date.parse(NOW)));
   const namesakes = new Map(inTheWay && [[created, inTheWay]]);
-  return deploymentController.decide(state(namesakes), Date.parse(NOW));
+  return state(namesakes);
 }

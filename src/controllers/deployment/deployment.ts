@@ -16,6 +16,8 @@ import {
   type Key,
   type Outcome,
   ownKey,
+  type RefusalOutcome,
+  type RefusedWrite,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
 import { byNamePrefix, namedAfter } from "../shared/name-prefix.ts";
@@ -55,6 +57,8 @@ export const deploymentController = defineController<DeploymentState | undefined
   ],
   observe,
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  decideRefused: (state, refused, nowMs) =>
+    state === undefined ? {} : decideRefused(state, refused, nowMs),
 });
 
 function keysOfSet(set: ReplicaSet, caches: Caches): readonly Key[] {
@@ -95,62 +99,110 @@ function observe(caches: Caches, { namespace, name }: Key): DeploymentState | un
 function decide(state: DeploymentState, nowMs: number): Outcome {
   const { deployment } = state;
   if (isEmpty(deployment.spec.selector)) return refuseToSelectAll(deployment);
-  const selector = selectorFor(deployment.spec.selector);
-  const claims = claim(
-    { kind: deploymentKind, object: deployment },
-    replicaSetKind,
-    state.candidates,
-    (set) => matchesLabels(selector, set.metadata.labels),
-  );
-  const sets = sortOut(deployment, claims.owned);
+  const { claims, sets } = ownedSets(state);
   const next = decideOwned(state, sets, nowMs);
-  return { ...next, writes: [...claims.writes, ...(next.writes ?? [])] };
+  const writes = [...claims.writes, ...(next.writes ?? [])];
+  const isClaim = next.writes?.length === 0 && claims.writes.length > 0;
+  const rule = "ReplicaSets are adopted or released as the selector says";
+  return { ...next, writes, ...(isClaim ? { because: rule } : {}) };
+}
+
+/** A ReplicaSet could not be created: the status says so, or the name changes after a collision. */
+function decideRefused(
+  state: DeploymentState,
+  refused: RefusedWrite,
+  nowMs: number,
+): RefusalOutcome {
+  const plan = new Plan(state, ownedSets(state).sets, nowMs);
+  advance(plan);
+  return plan.refused(refused);
+}
+
+function ownedSets(state: DeploymentState) {
+  const { deployment, candidates } = state;
+  const selector = selectorFor(deployment.spec.selector);
+  const owner = { kind: deploymentKind, object: deployment };
+  const claims = claim(owner, replicaSetKind, candidates, ({ metadata }) =>
+    matchesLabels(selector, metadata.labels),
+  );
+  return { claims, sets: sortOut(deployment, claims.owned) };
 }
 
 function decideOwned(state: DeploymentState, sets: Sets, nowMs: number): Outcome {
   const { deployment } = state;
+  const rollback = rollbackRevision(deployment);
+  const isRunning = deployment.metadata.deletionTimestamp === undefined && !deployment.spec.paused;
+  if (rollback !== undefined && isRunning) return rollBack(deployment, sets, rollback);
   const plan = new Plan(state, sets, nowMs);
-  if (deployment.metadata.deletionTimestamp !== undefined) return plan.finish("counted");
+  const { form, rule } = advance(plan);
+  return plan.finish(form, rule);
+}
+
+/** How a plan is finished, and the rule that changes its ReplicaSets. */
+interface Advance {
+  readonly form: "counted" | "rollout";
+  readonly rule: string;
+}
+
+/** Gathers in the plan what is due now. */
+function advance(plan: Plan): Advance {
+  const { deployment } = plan;
+  if (deployment.metadata.deletionTimestamp !== undefined) {
+    return { form: "counted", rule: "a Deployment that is being deleted only counts" };
+  }
   plan.notePause();
+  plan.refreshCurrent();
   if (deployment.spec.paused) {
-    plan.refreshCurrent();
     plan.resize(proportionalSizes(deployment, plan.sets), "always");
     if (rollbackRevision(deployment) === undefined) plan.cleanUp();
-    return plan.finish("counted");
+    return { form: "counted", rule: "a paused Deployment is scaled, but not rolled out" };
   }
-  const rollback = rollbackRevision(deployment);
-  if (rollback !== undefined) return rollBack(deployment, sets, rollback);
-  plan.refreshCurrent();
   if (isScaled(deployment, plan.sets)) {
     plan.resize(proportionalSizes(deployment, plan.sets), "always");
-    return plan.finish("counted");
+    return { form: "counted", rule: "spec.replicas changed: all ReplicaSets get their share" };
   }
   return deployment.spec.strategy.type === "Recreate" ? recreate(plan) : roll(plan);
 }
 
-function roll(plan: Plan): Outcome {
+function roll(plan: Plan): Advance {
+  const isNew = plan.sets.current === undefined;
   plan.ensureCurrent();
   const sizes = rollingStep(plan.deployment, plan.sets);
   plan.resize(sizes, "changed");
-  if (sizes.size === 0 && isComplete(plan.deployment, plan.deployment.status)) plan.cleanUp();
-  return plan.finish("rollout");
+  const isOver = sizes.size === 0 && isComplete(plan.deployment, plan.deployment.status);
+  if (isOver) plan.cleanUp();
+  const step =
+    "the new ReplicaSet grows and the old ones shrink within maxSurge and maxUnavailable";
+  const rule = isNew ? NEW_TEMPLATE : isOver ? HISTORY : step;
+  return { form: "rollout", rule };
 }
 
-function recreate(plan: Plan): Outcome {
+function recreate(plan: Plan): Advance {
   const { deployment, sets } = plan;
+  const form = "rollout";
   const active = sets.old.filter((set) => sizeOf(set) > 0);
   if (active.length > 0) {
     plan.resize(new Map(active.map((set) => [uidOf(set), 0])), "changed");
-    return plan.finish("rollout");
+    return { form, rule: "Recreate: the pods of the old template go first" };
   }
-  if (plan.oldPodsRun()) return plan.finish("rollout");
+  if (plan.oldPodsRun()) return { form, rule: "Recreate: pods of the old template still run" };
+  const isNew = sets.current === undefined;
   plan.ensureCurrent();
   if (plan.sets.current !== undefined) {
     plan.resize(new Map([[uidOf(plan.sets.current), desiredReplicas(deployment)]]), "changed");
   }
-  if (isComplete(deployment, deployment.status)) plan.cleanUp();
-  return plan.finish("rollout");
+  const isOver = isComplete(deployment, deployment.status);
+  if (isOver) plan.cleanUp();
+  const rule = isNew
+    ? NEW_TEMPLATE
+    : isOver
+      ? HISTORY
+      : "Recreate: no pod of the old template runs";
+  return { form, rule };
 }
+
+const NEW_TEMPLATE = "no ReplicaSet has the template";
+const HISTORY = "ReplicaSets beyond revisionHistoryLimit are deleted after the rollout";
 
 /** The oldest set with the current template, and all the others. */
 function sortOut(deployment: Deployment, owned: readonly ReplicaSet[]): Sets {
@@ -177,6 +229,7 @@ function refuseToSelectAll(deployment: Deployment): Outcome {
   return {
     events: [{ about: deployment, type: "Warning", reason: "SelectingAll", message }],
     writes: behind ? [updateStatus(deploymentKind, { ...deployment, status })] : [],
+    because: "a selector that selects all pods is refused",
   };
 }
 

@@ -13,7 +13,13 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
-import type { EventNote, Outcome } from "#runtime/controller.ts";
+import {
+  because,
+  type EventNote,
+  type Outcome,
+  type RefusalOutcome,
+  type RefusedWrite,
+} from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { findCondition, withCondition } from "../shared/conditions.ts";
 import { controllerReference, isControlledBy } from "../shared/ownership.ts";
@@ -175,27 +181,36 @@ export class Plan {
     return pods.some((pod) => !isFinished(pod));
   }
 
-  finish(form: "counted" | "rollout"): Outcome {
+  /** `rule`: why ReplicaSets change, if they do. */
+  finish(form: "counted" | "rollout", rule: string): Outcome {
     const { deployment } = this;
-    const statusFor = form === "counted" ? countedStatus : rolloutStatus;
-    const { current = this.#created, old } = this.#sets;
-    const status = statusFor(deployment, { current, old }, this.#conditions, this.#nowMs);
+    const status = this.#status(form);
     const recheckInMs =
       form === "rollout" ? deadlineCheckInMs(deployment, status, this.#nowMs) : undefined;
-    return {
-      writes: [
-        ...this.#setWrites(),
-        ...this.#removed.map((set) => remove(replicaSetKind, set)),
-        ...this.#statusWrite(status),
-      ],
+    const changes = [
+      ...this.#setWrites(),
+      ...this.#removed.map((set) => remove(replicaSetKind, set)),
+    ];
+    const fired = changes.length > 0 ? rule : "the status counts the pods of the ReplicaSets";
+    return because(fired, {
+      writes: [...changes, ...this.#statusWrite(status)],
       ...(recheckInMs === undefined ? {} : { recheckInMs }),
-      onRefused: ({ write, status: refusal }) => {
-        if (write.op !== "create" || this.#created === undefined) return {};
-        return refusal.reason === "AlreadyExists"
-          ? this.#resolveCollision(this.#created, status)
-          : this.#reportFailure(this.#created, status, refusal.message ?? "");
-      },
-    };
+    });
+  }
+
+  /** What is done when the server refuses a write of `finish`. */
+  refused({ write, status: refusal }: RefusedWrite): RefusalOutcome {
+    if (write.op !== "create" || this.#created === undefined) return {};
+    const status = this.#status("rollout"); // only a rollout creates a set
+    return refusal.reason === "AlreadyExists"
+      ? this.#resolveCollision(this.#created, status)
+      : this.#reportFailure(this.#created, status, refusal.message ?? "");
+  }
+
+  #status(form: "counted" | "rollout"): DeploymentStatus {
+    const statusFor = form === "counted" ? countedStatus : rolloutStatus;
+    const { current = this.#created, old } = this.#sets;
+    return statusFor(this.deployment, { current, old }, this.#conditions, this.#nowMs);
   }
 
   #setWrites(): readonly Write[] {

@@ -23,6 +23,7 @@ export function rollBack(deployment: Deployment, sets: Sets, asked: bigint): Out
   const warn = (reason: string, message: string): Outcome => ({
     writes: [update(deploymentKind, cleared)],
     events: [{ about: deployment, type: "Warning", reason, message }],
+    because: "the revision to roll back to cannot be used",
   });
   if (target === undefined) {
     const what =
@@ -48,5 +49,6 @@ export function rollBack(deployment: Deployment, sets: Sets, asked: bigint): Out
     reason: "DeploymentRollback",
     message,
   };
-  return { writes: [noted(update(deploymentKind, rolledBack), { onDone })] };
+  const writes = [noted(update(deploymentKind, rolledBack), { onDone })];
+  return { writes, because: "an annotation asks for the template of an older revision" };
 }

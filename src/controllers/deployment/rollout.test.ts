@@ -40,7 +40,7 @@ function set(name: string, size: number, available = size, max?: number): Replic
   };
 }
 
-describe("limits of a strategy", () => {
+describe("Deployment: limits of a strategy", () => {
   const rows: { name: string; of: Deployment; want: readonly number[] }[] = [
     { name: "numbers", of: deployment(10, 3, 2), want: [3, 2, 8] },
     {
@@ -59,7 +59,7 @@ describe("limits of a strategy", () => {
   }
 });
 
-describe("a step of a rolling update", () => {
+describe("Deployment: a step of a rolling update", () => {
   const rows: {
     name: string;
     of: Deployment;
@@ -130,7 +130,7 @@ describe("a step of a rolling update", () => {
   }
 });
 
-describe("scaling in proportion", () => {
+describe("Deployment: scaling in proportion", () => {
   const midway = { current: set("new", 5, 5, 13), old: [set("o", 8, 8, 13)] };
   const rows: {
     name: string;

@@ -116,7 +116,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe("a budget decides", () => {
+describe("PodDisruptionBudget: a budget decides", () => {
   for (const row of rows) {
     test(row.name, () => {
       const { spec, pods = PODS, contested = [], scale = managed, disrupted } = row;

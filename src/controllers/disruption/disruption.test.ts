@@ -92,7 +92,7 @@ const cases: {
   },
 ];
 
-describe("disruption", () => {
+describe("PodDisruptionBudget: disruption", () => {
   for (const { name, spec, ready, want } of cases) {
     test(name, async () => {
       await using cluster = await world(spec, ready);

@@ -17,6 +17,7 @@ import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-select
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   type Caches,
   defineController,
   type EventNote,
@@ -115,7 +116,8 @@ function decide(state: DisruptionState, nowMs: number): Outcome {
   if ("error" in wanted) {
     const message = `Failed to calculate the number of expected pods: ${wanted.error}`;
     events.push(note(budget, "Warning", "CalculateExpectedPodCountFailed", message));
-    return { events, ...write(budget, failSafe(budget, wanted.error, nowMs)) };
+    const rule = "the number of expected pods is unknown: no disruption is allowed";
+    return { events, ...write(budget, failSafe(budget, wanted.error, nowMs)), because: rule };
   }
   if (wanted.unmanaged)
     events.push(note(budget, "Warning", "UnmanagedPods", unmanagedText(budget)));
@@ -126,11 +128,15 @@ function decide(state: DisruptionState, nowMs: number): Outcome {
     events.push(note(pod, "Warning", "NotDeleted", message));
   }
   const status = statusOf(budget, pods, wanted, disrupted, nowMs);
-  return {
+  const rule =
+    status.disruptionsAllowed > 0
+      ? "more pods are healthy than the budget keeps: disruptions are allowed"
+      : "no more pods are healthy than the budget keeps: no disruption is allowed";
+  return because(rule, {
     events,
     ...write(budget, status),
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
-  };
+  });
 }
 
 type Wanted =

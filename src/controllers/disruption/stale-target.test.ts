@@ -53,7 +53,7 @@ describe("a pod that was to be disrupted", () => {
   }
 });
 
-test("after two minutes the word is taken back", async () => {
+test("PodDisruptionBudget: after two minutes the word is taken back", async () => {
   const at = timeFromMs(NOW_MS);
   await using cluster = await startCluster({ at, controllers: [staleDisruptionTargets] });
   await cluster.seed(podKind, {

@@ -69,7 +69,7 @@ const rows: readonly {
   },
 ];
 
-describe("slice plan", () => {
+describe("planSlices: slice plan", () => {
   for (const { name, existing, desired, kept, created, deleted = [] } of rows) {
     test(name, () => {
       const plan = planSlices(existing, desired, 4, () => false);

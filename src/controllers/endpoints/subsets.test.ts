@@ -61,7 +61,7 @@ const rows: readonly {
   },
 ];
 
-describe("subsets", () => {
+describe("addressCount: subsets", () => {
   for (const { name, given, want } of rows) {
     test(name, () => assert.deepEqual(packSubsets(given), want));
   }

@@ -124,7 +124,7 @@ const rows: {
   },
 ];
 
-describe("an autoscaler decides", () => {
+describe("HorizontalPodAutoscaler: an autoscaler decides", () => {
   for (const { name, state, want, to, conditions } of rows) {
     test(name, () => {
       const whole: AutoscalerState = {

@@ -12,7 +12,14 @@ import type { KubeObject } from "#api/kind.ts";
 import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
-import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";
+import {
+  because,
+  type EventNote,
+  type Outcome,
+  type RefusalOutcome,
+  type RefusedWrite,
+  type Resource,
+} from "#runtime/controller.ts";
 import { noted, updateStatus, updateSubresource, type Write } from "#runtime/writes.ts";
 import type { FoundScale } from "../shared/scale-target.ts";
 import { type Evaluation, evaluate, tolerancesOf } from "./evaluate.ts";
@@ -44,6 +51,17 @@ export interface AutoscalerState {
 export interface Decision {
   readonly outcome: Outcome;
   readonly memory: Memory;
+  /** The change of the target's scale, if there is one. */
+  readonly rescaled?: Rescaled;
+}
+
+interface Rescaled {
+  readonly from: number;
+  readonly to: number;
+  readonly reason: string;
+  /** Conditions and metrics as they were evaluated before it. */
+  readonly conditions: Conditions;
+  readonly currentMetrics: readonly MetricStatus[];
 }
 
 type Conditions = readonly HorizontalPodAutoscalerCondition[];
@@ -61,19 +79,20 @@ export function decide(
     const events = [warn(autoscaler, "FailedGetScale", scale.error)];
     const writes = statusWrites(autoscaler, { ...autoscaler.status, conditions });
     const memory = state.memory ?? { recommendations: [], changes: [] };
-    return { outcome: { writes, events }, memory };
+    const rule = "the scale of the target cannot be read";
+    return { outcome: because(rule, { writes, events }), memory };
   }
   const text = "the HPA controller was able to get the target's current scale";
   const conditions = set(before, "AbleToScale", "True", "SucceededGetScale", text, nowMs);
   const current = scale.scale.spec.replicas ?? 0;
   const memory = remember(state.memory, current, autoscaler, nowMs);
+  const resize = { autoscaler, ...scale, current, memory, settings, nowMs };
   const { minReplicas = 1, maxReplicas } = autoscaler.spec;
   if (current === 0) {
     const why = "scaling is disabled since the replica count of the target is zero";
     const disabled = set(conditions, "ScalingActive", "False", "ScalingDisabled", why, nowMs);
-    return keep(autoscaler, current, disabled, [], memory, []);
+    return keep(resize, { rule: "the target is scaled to zero", conditions: disabled });
   }
-  const resize = { autoscaler, ...scale, current, memory, settings, nowMs };
   if (current > maxReplicas) {
     const reason = "Current number of replicas above Spec.MaxReplicas";
     return rescale(resize, maxReplicas, reason, conditions, []);
@@ -83,6 +102,31 @@ export function decide(
     return rescale(resize, minReplicas, reason, conditions, []);
   }
   return byMetrics(state, resize, conditions);
+}
+
+/** The status and an event say that the scale could not be changed. */
+export function decideRefused(
+  state: AutoscalerState,
+  settings: AutoscalerSettings,
+  { write, status }: RefusedWrite,
+  nowMs: number,
+): RefusalOutcome {
+  const { rescaled } = decide(state, settings, nowMs);
+  const isScale = write.op === "update" && write.subresource === "scale";
+  // After a conflict another client was faster: the next reconcile sees its write.
+  if (rescaled === undefined || !isScale || status.reason === "Conflict") return {};
+  const { from, to, reason, conditions, currentMetrics } = rescaled;
+  const { autoscaler } = state;
+  const error = status.message ?? "";
+  const text = `the HPA controller was unable to update the target scale: ${error}`;
+  const failed = set(conditions, "AbleToScale", "False", "FailedUpdateScale", text, nowMs);
+  const { desiredReplicas } = autoscaler.status;
+  const kept = statusOf(autoscaler, from, desiredReplicas, currentMetrics, failed);
+  const message = `New size: ${to}; reason: ${reason}; error: ${error}`;
+  return {
+    writes: statusWrites(autoscaler, kept),
+    events: [warn(autoscaler, "FailedRescale", message)],
+  };
 }
 
 interface Resize {
@@ -96,13 +140,14 @@ interface Resize {
 }
 
 function byMetrics(state: AutoscalerState, resize: Resize, before: Conditions): Decision {
-  const { autoscaler, current, scale, memory, nowMs } = resize;
+  const { autoscaler, current, scale, nowMs } = resize;
   const bad = selectorFault(scale.status.selector ?? "", state);
   if (bad !== undefined) {
     const { event: reason, error, message } = bad;
     const conditions = set(before, "ScalingActive", "False", bad.reason, message, nowMs);
     const events = [warn(autoscaler, reason, error), uncomputable(autoscaler, error)];
-    return keep(autoscaler, current, conditions, [], memory, events, true);
+    const rule = "the selector of the target cannot be used";
+    return keep(resize, { rule, conditions, events, isUnknown: true });
   }
   const evaluations = evaluateAll(state, resize);
   const failures = evaluations.filter((evaluation) => !evaluation.ok);
@@ -121,7 +166,8 @@ function byMetrics(state: AutoscalerState, resize: Resize, before: Conditions): 
     const conditions = set(before, "ScalingActive", "False", reason, message, nowMs);
     const count = `invalid metrics (${failures.length} invalid out of ${evaluations.length})`;
     events.push(uncomputable(autoscaler, `${count}, first error is: ${summary}`));
-    return keep(autoscaler, current, conditions, statuses, memory, events, true);
+    const rule = "metrics are missing, and those that are there do not ask for more";
+    return keep(resize, { rule, conditions, currentMetrics: statuses, events, isUnknown: true });
   }
   const found = `the HPA was able to successfully calculate a replica count from ${best.name}`;
   const active = set(before, "ScalingActive", "True", "ValidMetricFound", found, nowMs);
@@ -144,7 +190,10 @@ function toward(
   const { status, reason, message } = limited;
   const conditions = set(able, "ScalingLimited", status, reason, message, nowMs);
   const memory = { ...resize.memory, recommendations: normal.recommendations };
-  if (replicas === current) return keep(autoscaler, current, conditions, statuses, memory, events);
+  if (replicas === current) {
+    const rule = "the metrics, within the limits, ask for as many replicas as there are";
+    return keep({ ...resize, memory }, { rule, conditions, currentMetrics: statuses, events });
+  }
   const why =
     wanted > current ? `${name} above target` : wanted < current ? "All metrics below target" : "";
   const decision = rescale({ ...resize, memory }, replicas, why, conditions, statuses);
@@ -179,9 +228,8 @@ function rescale(
   const conditions = set(before, "AbleToScale", "True", "SucceededRescale", message, nowMs);
   const lastScaleTime = timeFromMs(nowMs);
   const next = statusOf(autoscaler, current, to, currentMetrics, conditions);
-  const about = autoscaler;
   const done: EventNote = {
-    about,
+    about: autoscaler,
     type: "Normal",
     reason: "SuccessfulRescale",
     message: `New size: ${to}; reason: ${reason}`,
@@ -191,40 +239,30 @@ function rescale(
     noted(updateSubresource<KubeObject>(resource, resized, "scale"), { onDone: done }),
     ...statusWrites(autoscaler, { ...next, lastScaleTime }),
   ];
-  const outcome: Outcome = {
-    writes,
-    onRefused({ write, status }) {
-      // Another client was faster: the next reconcile sees its write.
-      if (status.reason === "Conflict" || write !== writes[0]) return {};
-      const error = status.message ?? "";
-      const text = `the HPA controller was unable to update the target scale: ${error}`;
-      const failed = set(before, "AbleToScale", "False", "FailedUpdateScale", text, nowMs);
-      const { desiredReplicas } = autoscaler.status;
-      const kept = statusOf(autoscaler, current, desiredReplicas, currentMetrics, failed);
-      const message = `New size: ${to}; reason: ${reason}; error: ${error}`;
-      return {
-        writes: statusWrites(autoscaler, kept),
-        events: [warn(about, "FailedRescale", message)],
-      };
-    },
+  const rescaled = { from: current, to, reason, conditions: before, currentMetrics };
+  return {
+    outcome: { writes, because: reason === "" ? "the limits ask for another size" : reason },
+    memory: { ...memory, asked: { from: current, to, atMs: nowMs } },
+    rescaled,
   };
-  return { outcome, memory: { ...memory, asked: { from: current, to, atMs: nowMs } } };
+}
+
+interface Kept {
+  readonly rule: string;
+  readonly conditions: Conditions;
+  readonly currentMetrics?: readonly MetricStatus[];
+  readonly events?: readonly EventNote[];
+  /** It is not known how many replicas there should be. */
+  readonly isUnknown?: boolean;
 }
 
 function keep(
-  autoscaler: HorizontalPodAutoscaler,
-  current: number,
-  conditions: Conditions,
-  currentMetrics: readonly MetricStatus[],
-  memory: Memory,
-  events: readonly EventNote[],
-  /** Nothing is known about what it should be. */
-  failed = false,
+  { autoscaler, current, memory }: Resize,
+  { rule, conditions, currentMetrics = [], events = [], isUnknown = false }: Kept,
 ): Decision {
-  const desired = failed ? autoscaler.status.desiredReplicas : current;
+  const desired = isUnknown ? autoscaler.status.desiredReplicas : current;
   const status = statusOf(autoscaler, current, desired, currentMetrics, conditions);
-  const writes = statusWrites(autoscaler, status);
-  return { outcome: { writes, events }, memory };
+  return { outcome: because(rule, { writes: statusWrites(autoscaler, status), events }), memory };
 }
 
 /** Takes over what was asked for at the last look, if it came true. */

@@ -192,7 +192,7 @@ describe("how long a pod is starting", () => {
   }
 });
 
-describe("limits", () => {
+describe("HorizontalPodAutoscaler: limits", () => {
   const rate = (
     value: number,
     select: "Max" | "Min" | "Disabled" = "Max",
@@ -289,7 +289,7 @@ describe("limits", () => {
   }
 });
 
-describe("changes that are remembered", () => {
+describe("HorizontalPodAutoscaler: changes that are remembered", () => {
   const policies = (periodSeconds: number) => ({
     policies: [{ type: "Pods", value: 4, periodSeconds } as const],
   });
@@ -318,7 +318,7 @@ describe("changes that are remembered", () => {
   }
 });
 
-describe("autoscaler in a cluster", () => {
+describe("HorizontalPodAutoscaler: autoscaler in a cluster", () => {
   test("up at once, down after five minutes of calm", async () => {
     const load = { milli: 1000 };
     await using cluster = await world(load);
@@ -407,7 +407,7 @@ test("pods that have just started count as soon as flags let them", async () => 
   assert.equal(replicasOf(hasty), 4);
 });
 
-test("a new one, or one that changes, has its first look after a period", async () => {
+test("HorizontalPodAutoscaler: a new one, or one that changes, has its first look after a period", async () => {
   await using cluster = await world({ milli: 500 });
   const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;
   const scaleTargetRef = { ...spec.scaleTargetRef, name: "absent" };
@@ -422,7 +422,7 @@ test("a new one, or one that changes, has its first look after a period", async 
   assert.equal(conditionsOfNew()?.[0]?.reason, "FailedGetScale");
 });
 
-test("two autoscalers of one target leave it alone", async () => {
+test("HorizontalPodAutoscaler: two autoscalers of one target leave it alone", async () => {
   await using cluster = await world({ milli: 500 });
   const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;
   await cluster.seed(horizontalPodAutoscalerKind, { metadata: { name: "rival" }, spec });

@@ -24,7 +24,7 @@ import {
 } from "#runtime/controller.ts";
 import { measureAutoscalers } from "../metrics/services.ts";
 import { findScale } from "../shared/scale-target.ts";
-import { type AutoscalerState, decide, type Memory } from "./decide.ts";
+import { type AutoscalerState, decide, decideRefused, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
 import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
@@ -52,6 +52,8 @@ export function horizontalPodAutoscaler(
       const { outcome, memory } = decide(state, settings, nowMs);
       return { ...outcome, recheckInMs: settings.periodMs, remember: memory };
     },
+    decideRefused: (state, refused, nowMs) =>
+      state === undefined ? {} : decideRefused(state, settings, refused, nowMs),
     measure: measureAutoscalers,
   });
 }

@@ -180,7 +180,7 @@ const pauses: readonly [
   ["a success after it ends it", ["00:59:58"], ["00:59:55"], 0],
 ];
 
-describe("the pause after failures", () => {
+describe("endingOf: the pause after failures", () => {
   for (const [name, successes, failures, leftSeconds] of pauses) {
     test(name, () => {
       const at = (time: string): Pod => pod({ endedAt: `2030-01-01T${time}Z` });

@@ -13,19 +13,22 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
+  because,
   type Caches,
   defineController,
   type EventNote,
   type Key,
   type Outcome,
   ownKey,
+  type RefusalOutcome,
+  type RefusedWrite,
 } from "#runtime/controller.ts";
 import { noted, updateStatus, type Write } from "#runtime/writes.ts";
 import { measureJobs } from "../metrics/jobs.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
 import { claim, controllerOf } from "../shared/ownership.ts";
 import { type Setbacks, setbacksNow } from "./back-off.ts";
-import { COMPLETIONS_REACHED, deadlineMs, type Ending, endingOf } from "./ending.ts";
+import { COMPLETIONS_REACHED, deadlineMs, type Ending, endingOf, isSuspended } from "./ending.ts";
 import { NO_SCALING, type Scaling, scale, stopAll } from "./scaling.ts";
 import { progressOf } from "./status.ts";
 import { type Tally, tallyOf } from "./tally.ts";
@@ -66,6 +69,7 @@ export const jobController = defineController<JobState, Setbacks>({
   indexes: [orphanPods],
   observe: (caches, key, _reader, setbacks) => observe(caches, key, setbacks),
   decide,
+  decideRefused,
   measure: measureJobs,
 });
 
@@ -86,25 +90,16 @@ function observe(
 
 function decide(state: JobState, nowMs: number): Outcome<Setbacks> {
   if (state.about === "nothing") return { remember: undefined };
-  if (state.about === "stray") return { writes: [untrack(state.pod)] };
+  if (state.about === "stray") {
+    return { writes: [untrack(state.pod)], because: "no running Job tracks the pod any more" };
+  }
   const { job } = state;
   if (isManagedElsewhere(job) || isOver(job)) return { remember: undefined };
   if (!COMPLETION_MODES.has(job.spec.completionMode ?? "NonIndexed")) return modeUnknown(job);
-  const selector = selectorOf(job.spec.selector);
-  const claims = claim(
-    { kind: jobKind, object: job },
-    podKind,
-    state.pods,
-    (pod) => matchesLabels(selector.ok ? selector.value : "nothing", pod.metadata.labels),
-    [TRACKING_FINALIZER],
-  );
-  const tally = tallyOf(job, claims.owned);
-  const { newlySucceeded, newlyFailed } = tally;
-  const { uid = "" } = job.metadata;
-  const setbacks = setbacksNow(state.setbacks, uid, newlySucceeded, newlyFailed);
-  const { ending, scaling } = plan(tally, setbacks, nowMs);
+  const looked = lookAt(job, state.pods, state.setbacks, nowMs);
+  const { claims, tally, setbacks, ending, scaling } = looked;
   const recheckInMs = recheck(job, scaling, nowMs);
-  return {
+  return because(ruleOf(job, ending, scaling), {
     writes: [
       ...claims.writes,
       ...scaling.writes,
@@ -113,18 +108,53 @@ function decide(state: JobState, nowMs: number): Outcome<Setbacks> {
     events: tooMany(job, tally, ending),
     remember: setbacks,
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
-    // Pods that could not be made or deleted must not keep others from being counted.
-    onRefused: ({ write }) =>
-      scaling.writes.flat().includes(write)
-        ? { writes: trackingWrites(tally, undefined, NO_SCALING, nowMs).flat() }
-        : {},
-  };
+  });
+}
+
+function ruleOf(job: Job, ending: Ending | undefined, { created, deleted }: Scaling): string {
+  if (ending !== undefined) return `the Job ends: ${ending.reason}`;
+  if (created > 0) return "fewer pods run than parallelism and the missing completions ask for";
+  if (deleted.length === 0) return "pods that ended are counted and let go";
+  return isSuspended(job)
+    ? "the Job is suspended"
+    : "more pods run than parallelism and the missing completions ask for";
+}
+
+/** Pods that could not be made or deleted must not keep others from being counted. */
+function decideRefused(state: JobState, { write }: RefusedWrite, nowMs: number): RefusalOutcome {
+  if (state.about !== "job") return {};
+  const { tally, scaling } = lookAt(state.job, state.pods, state.setbacks, nowMs);
+  const isScaling =
+    write.op === "create" ||
+    ("target" in write &&
+      scaling.deleted.some(({ metadata }) => metadata.uid === write.target.uid));
+  if (write.kind !== podKind || !isScaling) return {};
+  return { writes: trackingWrites(tally, undefined, NO_SCALING, nowMs).flat() };
+}
+
+function lookAt(job: Job, pods: readonly Pod[], before: Setbacks | undefined, nowMs: number) {
+  const claims = claimsOf(job, pods);
+  const tally = tallyOf(job, claims.owned);
+  const { newlySucceeded, newlyFailed } = tally;
+  const setbacks = setbacksNow(before, job.metadata.uid ?? "", newlySucceeded, newlyFailed);
+  return { claims, tally, setbacks, ...plan(tally, setbacks, nowMs) };
+}
+
+function claimsOf(job: Job, pods: readonly Pod[]) {
+  const selector = selectorOf(job.spec.selector);
+  const owner = { kind: jobKind, object: job };
+  const isSelected = ({ metadata }: Pod): boolean =>
+    matchesLabels(selector.ok ? selector.value : "nothing", metadata.labels);
+  return claim(owner, podKind, pods, isSelected, [TRACKING_FINALIZER]);
 }
 
 /** A server that is newer than this may know more modes. */
 function modeUnknown(job: Job): Outcome {
   const message = "Skipped Job sync because completion mode is unknown";
-  return { events: [{ about: job, type: "Warning", reason: "UnknownCompletionMode", message }] };
+  const events: EventNote[] = [
+    { about: job, type: "Warning", reason: "UnknownCompletionMode", message },
+  ];
+  return { events, because: "the completion mode is unknown" };
 }
 
 interface Plan {

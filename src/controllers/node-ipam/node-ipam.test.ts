@@ -11,7 +11,7 @@ function pool(cidr: string, partBits: number): Pool {
   return made;
 }
 
-describe("a pool", () => {
+describe("node IPAM: a pool", () => {
   const rows = [
     { cidr: "10.244.0.0/16", bits: 24, index: 255, want: "10.244.255.0/24" },
     { cidr: "10.244.7.9/16", bits: 25, index: 1, want: "10.244.0.128/25" },

@@ -13,6 +13,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import {
+  because,
   type Caches,
   type Change,
   type Controller,
@@ -109,7 +110,7 @@ function decide(state: HealthState, options: HealthOptions, nowMs: number): Outc
   if (node === undefined) {
     if (known === undefined) return idle;
     const events = [note(name, known.uid, "RemovingNode", `Removing Node ${name} from Controller`)];
-    return { events, remember: undefined };
+    return { events, remember: undefined, because: "the node is gone" };
   }
   const uid = node.metadata.uid ?? "";
   const health = lastHeartbeat(node, state.lease, known, nowMs);
@@ -128,15 +129,22 @@ function decide(state: HealthState, options: HealthOptions, nowMs: number): Outc
       status: { ...node.status, conditions: lost },
     });
     // What follows from the new conditions follows when they are seen.
-    return { writes: [withNotReadyEvent(write, node)], events, remember: health };
+    const rule = "neither its Lease nor its status was renewed in time: the node is Unknown";
+    return {
+      writes: [withNotReadyEvent(write, node)],
+      ...{ events, remember: health, because: rule },
+    };
   }
   const recheckInMs = isSilent ? undefined : silentAtMs - nowMs;
-  return {
-    writes: [...nodeWrites(node, nowMs), ...batch(podWrites(node, state.pods, nowMs))],
-    events,
-    remember: health,
+  const writes = [...nodeWrites(node, nowMs), ...batch(podWrites(node, state.pods, nowMs))];
+  const rule =
+    writes.length === 0
+      ? "a node that was not known is registered"
+      : "taints, labels and the readiness of pods follow the conditions of the node";
+  return because(rule, {
+    ...{ writes, events, remember: health },
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
-  };
+  });
 }
 
 function lastHeartbeat(

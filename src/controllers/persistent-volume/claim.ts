@@ -4,7 +4,7 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from "#api/generat
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import type { EventNote, Outcome } from "#runtime/controller.ts";
+import { because, type EventNote, type Outcome } from "#runtime/controller.ts";
 import { create, noted, update, type Write } from "#runtime/writes.ts";
 import {
   BIND_COMPLETED,
@@ -50,7 +50,10 @@ export interface ClaimState {
 export function decideClaim(state: ClaimState): Outcome {
   const { claim } = state;
   const migrated = withMigratedTo(claim);
-  if (migrated !== undefined) return { writes: [update(persistentVolumeClaimKind, migrated)] };
+  if (migrated !== undefined) {
+    const writes = [update(persistentVolumeClaimKind, migrated)];
+    return { writes, because: "the in-tree plugin of the claim is migrated to a CSI driver" };
+  }
   if (hasAnnotation(claim, BIND_COMPLETED)) return decideBound(state);
   return claim.spec.volumeName ? decideAsked(state) : decideUnbound(state);
 }
@@ -66,7 +69,7 @@ function decideBound({ claim, volume }: ClaimState): Outcome {
   }
   const { claimRef } = volume.spec;
   if (claimRef === undefined || claimRef.uid === claim.metadata.uid) {
-    return { writes: bindWrites(volume, claim) };
+    return bind(volume, claim, "the claim is bound to the volume");
   }
   const text = "Two claims are bound to the same volume, this one is bound incorrectly";
   return lost(claim, "ClaimMisbound", text);
@@ -74,32 +77,36 @@ function decideBound({ claim, volume }: ClaimState): Outcome {
 
 /** The claim names a volume but is not bound to it yet. */
 function decideAsked({ claim, volume }: ClaimState): Outcome {
-  if (volume === undefined) return { writes: claimStatusWrites(claim, "Pending") };
+  if (volume === undefined) {
+    const writes = claimStatusWrites(claim, "Pending");
+    return because("the volume that the claim names does not exist", { writes });
+  }
   const name = volume.metadata.name;
   if (volume.spec.claimRef === undefined) {
     const fault = misfit(volume, claim);
-    if (fault === undefined) return { writes: bindWrites(volume, claim) };
+    if (fault === undefined)
+      return bind(volume, claim, "the claim names the volume, which is free");
     const message = `Cannot bind to requested volume "${name}": ${fault}`;
     return pending(claim, "Warning", "VolumeMismatch", message);
   }
-  if (pointsAt(volume, claim)) return { writes: bindWrites(volume, claim) };
+  if (pointsAt(volume, claim)) return bind(volume, claim, "claim and volume name each other");
   const message = `volume "${name}" already bound to a different claim.`;
   const events = [note(claim, "Warning", "FailedBinding", message)];
   // The controller bound it itself: the other side may just be older than what is cached.
-  if (hasAnnotation(claim, BOUND_BY_CONTROLLER)) {
-    return { events };
-  }
-  return { events, writes: claimStatusWrites(claim, "Pending") };
+  const rule = "the volume is bound to another claim";
+  if (hasAnnotation(claim, BOUND_BY_CONTROLLER)) return { events, because: rule };
+  return { events, writes: claimStatusWrites(claim, "Pending"), because: rule };
 }
 
 function decideUnbound(state: ClaimState): Outcome {
   const { claim, storageClass, defaultClass } = state;
   const delayed = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
   const volume = bestVolume(claim, state.candidates, delayed);
-  if (volume !== undefined) return { writes: bindWrites(volume, claim) };
+  if (volume !== undefined) return bind(volume, claim, "the smallest volume that fits is taken");
   if (classOf(claim) === "" && claim.spec.storageClassName === undefined && defaultClass) {
     const spec = { ...claim.spec, storageClassName: defaultClass };
-    return { writes: [update(persistentVolumeClaimKind, { ...claim, spec })] };
+    const writes = [update(persistentVolumeClaimKind, { ...claim, spec })];
+    return { writes, because: "a claim without a class gets the default StorageClass" };
   }
   if (delayed && !hasAnnotation(claim, SELECTED_NODE)) return waitForConsumer(state);
   if (classOf(claim) !== "") return provision(state);
@@ -128,14 +135,18 @@ function provision(state: ClaimState): Outcome {
   const found = provisionerOf(provisioner);
   if ("error" in found) {
     const writes = found.isKnown ? nameProvisioner(claim, provisioner) : [];
-    return { writes, ...failed(claim, found.error) };
+    return { ...failed(claim, found.error), writes };
   }
   const message =
     `Waiting for a volume to be created either by the external provisioner '${found.external}' ` +
     "or manually by the system administrator. If volume creation is delayed, please verify that " +
     "the provisioner is running and correctly registered.";
   const event = note(claim, "Normal", "ExternalProvisioning", message);
-  return { writes: nameProvisioner(claim, found.external), events: [event] };
+  return {
+    writes: nameProvisioner(claim, found.external),
+    events: [event],
+    because: "an external provisioner makes the volume",
+  };
 }
 
 function provisionHere(
@@ -163,7 +174,8 @@ function provisionHere(
   const made = noted(create(persistentVolumeKind, provisioned.volume), {
     onDone: note(claim, "Normal", "ProvisioningSucceeded", message),
   });
-  return { writes: [...nameProvisioner(claim, provisioner), made] };
+  const rule = "no volume fits, and the StorageClass provisions local paths";
+  return { writes: [...nameProvisioner(claim, provisioner), made], because: rule };
 }
 
 /** Sets the annotation that names the external provisioner. */
@@ -176,8 +188,13 @@ function nameProvisioner(claim: PersistentVolumeClaim, provisioner: string): rea
   return [update(persistentVolumeClaimKind, next)];
 }
 
+function bind(volume: PersistentVolume, claim: PersistentVolumeClaim, rule: string): Outcome {
+  return because(rule, { writes: bindWrites(volume, claim) });
+}
+
 function failed(claim: PersistentVolumeClaim, message: string): Outcome {
-  return { events: [note(claim, "Warning", "ProvisioningFailed", message)] };
+  const events = [note(claim, "Warning", "ProvisioningFailed", message)];
+  return { events, because: "no volume fits, and none can be provisioned" };
 }
 
 function pending(
@@ -187,13 +204,13 @@ function pending(
   message: string,
 ): Outcome {
   const events = [note(claim, type, reason, message)];
-  return { events, writes: claimStatusWrites(claim, "Pending") };
+  return { events, writes: claimStatusWrites(claim, "Pending"), because: `it waits: ${reason}` };
 }
 
 function lost(claim: PersistentVolumeClaim, reason: string, message: string): Outcome {
   if (claim.status.phase === "Lost") return {};
   const events = [note(claim, "Warning", reason, message)];
-  return { events, writes: claimStatusWrites(claim, "Lost") };
+  return { events, writes: claimStatusWrites(claim, "Lost"), because: `it is lost: ${reason}` };
 }
 
 function note(

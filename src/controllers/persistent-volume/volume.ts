@@ -2,7 +2,7 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
-import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
+import { because, type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { remove, update } from "#runtime/writes.ts";
 import {
   BOUND_BY_CONTROLLER,
@@ -43,13 +43,18 @@ export function decideVolume(state: VolumeState): Outcome<ReportedEvents> {
   const { volume, claim } = state;
   const migrated = withMigratedTo(volume);
   const guarded = withDeletionFinalizer(migrated ?? volume) ?? migrated;
-  if (guarded !== undefined) return { writes: [update(persistentVolumeKind, guarded)] };
+  if (guarded !== undefined) {
+    const writes = [update(persistentVolumeKind, guarded)];
+    return { writes, because: "the volume is migrated or protected by a finalizer first" };
+  }
   const { claimRef } = volume.spec;
-  if (!claimRef?.uid) return { writes: phaseWrites(volume, "Available") };
+  if (!claimRef?.uid) {
+    return because("no claim is bound to it", { writes: phaseWrites(volume, "Available") });
+  }
   if (claim === undefined) return release(state);
   if (!claim.spec.volumeName) return sameMode(volume, claim) ? idle : mismatch(volume, claim);
   if (claim.spec.volumeName === volume.metadata.name) {
-    return { writes: phaseWrites(volume, "Bound") };
+    return because("its claim names it", { writes: phaseWrites(volume, "Bound") });
   }
   // The claim went with another volume: one made just for it has no more use.
   const isSpare =
@@ -109,7 +114,8 @@ function recycled({
   };
   if (users.length > 0) {
     // Whatever the pods do next brings it here again.
-    return { events: [note("VolumeFailedRecycle", `Volume is used by pods: ${users.join(",")}`)] };
+    const events = [note("VolumeFailedRecycle", `Volume is used by pods: ${users.join(",")}`)];
+    return { events, because: "pods still use the volume" };
   }
   const copied = volumeEvents(volume, recycler.newEvents);
   const recycling = recycle(volume, recycler);
@@ -117,16 +123,18 @@ function recycled({
   switch (recycling.step) {
     case "waiting": {
       const again = recycler.pod === undefined ? {} : { recheckInMs: EVENTS_RECHECK_MS };
-      return { events: copied, writes, remember: recycler.reported, ...again };
+      const rule = "the recycler pod empties the volume";
+      return because(rule, { events: copied, writes, remember: recycler.reported, ...again });
     }
     case "failed": {
       if (volume.status.phase === "Failed")
-        return { events: copied, writes, remember: recycler.reported };
+        return because(RECYCLING_FAILED, { events: copied, writes, remember: recycler.reported });
       const failed = fail(volume, "VolumeFailedRecycle", recycling.why);
       return {
         events: [...copied, ...(failed.events ?? [])],
         writes: [...writes, ...(failed.writes ?? [])],
         remember: recycler.reported,
+        because: RECYCLING_FAILED,
       };
     }
     case "emptied": {
@@ -135,6 +143,7 @@ function recycled({
         events: [...copied, note("VolumeRecycled", "Volume recycled")],
         writes: [...writes, ...(freed.writes ?? [])],
         remember: recycler.reported,
+        because: "the volume was emptied",
       };
     }
   }
@@ -146,10 +155,10 @@ function unbind(volume: PersistentVolume): Outcome {
     // The user set the claimRef by name, so the next claim of that name may bind the volume.
     const { uid: _, ...byName } = claimRef ?? {};
     const next = { ...volume, spec: { ...spec, claimRef: byName } };
-    return { writes: [update(persistentVolumeKind, next)] };
+    return { writes: [update(persistentVolumeKind, next)], because: UNBOUND };
   }
   const next = { ...withoutAnnotation(volume, BOUND_BY_CONTROLLER), spec };
-  return { writes: [update(persistentVolumeKind, next)] };
+  return { writes: [update(persistentVolumeKind, next)], because: UNBOUND };
 }
 
 function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): Outcome {
@@ -164,10 +173,14 @@ function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): Outco
       note(volume, `Cannot bind PersistentVolume to ${asked} ${why}`),
       note(claim, `Cannot bind ${given} to requested PersistentVolumeClaim ${why}`),
     ],
+    because: "claim and volume have different volume modes",
   };
 }
 
 function fail(volume: PersistentVolume, reason: string, message: string): Outcome {
   const event: EventNote = { about: volume, type: "Warning", reason, message };
-  return { events: [event], writes: phaseWrites(volume, "Failed", message) };
+  return { events: [event], writes: phaseWrites(volume, "Failed", message), because: reason };
 }
+
+const RECYCLING_FAILED = "the volume could not be emptied";
+const UNBOUND = "the volume is free again";

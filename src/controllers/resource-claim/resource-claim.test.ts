@@ -119,7 +119,7 @@ describe("a claim is freed", () => {
   }
 });
 
-test("long names are shortened alike", () => {
+test("resourceClaims: long names are shortened alike", () => {
   const long = { ...pod("Running"), metadata: { name: "p".repeat(60), uid: "u" } };
   const template = { metadata: {}, spec: { metadata: {}, spec: {} as ResourceClaim["spec"] } };
   const { writes = [] } = decidePod({

@@ -21,7 +21,7 @@ function volume(spec: PersistentVolume["spec"]): PersistentVolume {
   return { metadata: { name: "v" }, spec: { claimRef, ...spec }, status: {} };
 }
 
-describe("expander", () => {
+describe("volume protection: expander", () => {
   const rows = [
     {
       name: "more is asked",

@@ -54,7 +54,7 @@ function rowsOf<T extends KubeObject>(
         assert.deepEqual(written(outcome, kind)?.metadata.finalizers, want && named(want));
       });
     }
-    test("gone", () => assert.deepEqual(controller.decide(undefined, 0), {}));
+    test("volume protection: gone", () => assert.deepEqual(controller.decide(undefined, 0), {}));
   });
 }
 

@@ -83,7 +83,7 @@ test("Corefile: stub domains, several zones, except, comments and quotes", () =>
   });
 });
 
-describe("rewrite name", () => {
+describe("Corefile: rewrite name", () => {
   const rows = [
     ["name exact a.example b.example", "a.example", "b.example"],
     ["name a.example b.example", "x.example", "x.example"],
@@ -100,7 +100,7 @@ describe("rewrite name", () => {
   }
 });
 
-describe("a Corefile that cannot be kept is refused with its line", () => {
+describe("Corefile: a Corefile that cannot be kept is refused with its line", () => {
   const rows = [
     [". {\n nonsense\n}", "Corefile:2 - Error during parsing: Unknown directive 'nonsense'"],
     [". {\n forward .\n}", "Corefile:2 - Error during parsing: Wrong argument count or unexpected"],

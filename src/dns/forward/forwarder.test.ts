@@ -57,7 +57,7 @@ test("forward: NXDOMAIN is cached for the minimum of its SOA record", async () =
   assert.equal(upstream.asked, 1);
 });
 
-test("forward: an upstream that is silent or dead is followed by the next", async () => {
+test("Forwarder: forward: an upstream that is silent or dead is followed by the next", async () => {
   await using silent = await startUpstream(() => undefined);
   await using good = await startUpstream(answerWith({ ttl: 20 }));
   const dead = { address: "127.0.0.1", port: 1 };
@@ -67,7 +67,7 @@ test("forward: an upstream that is silent or dead is followed by the next", asyn
   }
 });
 
-test("forward: without an answer it fails at the deadline", async () => {
+test("Forwarder: forward: without an answer it fails at the deadline", async () => {
   await using silent = await startUpstream(() => undefined);
   const { forwarder } = forwarderTo([silent], { timeoutMs: 30, deadlineMs: 100 });
   const startMs = systemClock.elapsedMs();
@@ -87,7 +87,7 @@ test("forward: a truncated answer is asked for again over TCP", async () => {
   ]);
 });
 
-test("forward: packets with another id or another question are ignored", async () => {
+test("Forwarder: forward: packets with another id or another question are ignored", async () => {
   await using liar = await startUpstream((query) => {
     const right = answerWith({ ttl: 20 })(query);
     const name = "other.test";

@@ -21,7 +21,7 @@ const UDP = { carrier: "udp", family: "1", client: POD_IP } as const;
 const NAME = "kubernetes.default.svc.cluster.local";
 const signal = new AbortController().signal;
 
-test("hostile packets: any bytes are answered with a well-formed message or not at all", async () => {
+test("Responder: hostile packets: any bytes are answered with a well-formed message or not at all", async () => {
   const responder = filledResponder();
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), async (bytes) => {
@@ -31,7 +31,7 @@ test("hostile packets: any bytes are answered with a well-formed message or not 
   );
 });
 
-test("hostile packets: a query with flipped, cut or repeated bytes", async () => {
+test("Responder: hostile packets: a query with flipped, cut or repeated bytes", async () => {
   const responder = filledResponder();
   const valid = ask({ edns: true });
   const change = fc.record({ at: fc.nat(valid.length - 1), byte: fc.nat(255) });
@@ -133,7 +133,7 @@ async function checkAnswer(responder: Responder, packet: Buffer): Promise<void> 
   assert.equal(packets.decode.bytes, answer.length);
 }
 
-test("Corefile: hosts, rewrite name and server blocks", async () => {
+test("Responder: Corefile: hosts, rewrite name and server blocks", async () => {
   const responder = filledResponder({
     corefile: `.:53 {
       errors
@@ -221,7 +221,7 @@ const AUTO_PATH_ROWS = [
 ] as const;
 
 for (const [name, client, rcode, target] of AUTO_PATH_ROWS) {
-  test(`autopath: ${name} from ${client} is ${rcode} ${target ?? ""}`, async () => {
+  test(`Responder: autopath: ${name} from ${client} is ${rcode} ${target ?? ""}`, async () => {
     const responder = filledResponder({ corefile: AUTO_PATH });
     const answer = await responder.respond(ask({ name }), { ...UDP, client }, signal);
     const { answers = [], ...read } = packets.decode(answer!) as packets.DecodedPacket & {

@@ -18,7 +18,8 @@ import type { BootstrapToken } from "./bootstrap-token.ts";
 const PATH = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 const BYTES_MAX = 1 << 20;
 const TIMEOUT_MS = 10_000;
-const SIGNATURE_WAIT_MS = 5_000;
+/** As long as another controller manager may take to become the leader, which signs. */
+const SIGNATURE_WAIT_MS = 30_000;
 const ASK_AGAIN_MS = 250;
 
 export interface ClusterInfo {

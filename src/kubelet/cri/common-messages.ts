@@ -13,13 +13,13 @@ export const imageSpec = message({
   runtimeHandler: [19, "text"],
   imageRef: [20, "text"],
 });
+export type ImageSpec = WriteOf<typeof imageSpec>;
 
 const idMapping = message({
   hostId: [1, "int"],
   containerId: [2, "int"],
   length: [3, "int"],
 });
-export type IdMapping = WriteOf<typeof idMapping>;
 
 export const NAMESPACE_MODE = { POD: 0, CONTAINER: 1, NODE: 2, TARGET: 3 } as const;
 
@@ -28,6 +28,7 @@ const userNamespace = message({
   uids: [2, { many: idMapping }],
   gids: [3, { many: idMapping }],
 });
+export type UserNamespace = WriteOf<typeof userNamespace>;
 
 export const namespaceOption = message({
   network: [1, "int"],

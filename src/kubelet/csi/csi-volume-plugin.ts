@@ -85,7 +85,7 @@ export function createCsiVolumePlugin(options: CsiVolumeOptions): VolumePlugin {
       volume.csi !== undefined || persistentVolume?.spec.csi !== undefined,
     async setUp(request, tools) {
       const known = published.get(request.folder);
-      if (known !== undefined && tools.clock.nowMs() < known.dueMs) return known.result;
+      if (known !== undefined && tools.clock.elapsedMs() < known.dueMs) return known.result;
       const volume = await describe(request, tools, options);
       const isAgain = known !== undefined;
       const mounted = await turns.run(`${volume.driverName}/${volume.handle}`, () =>
@@ -214,7 +214,7 @@ async function setUp(
   return {
     hostPath: isBlock ? await realpath(volume.targetPath) : volume.targetPath,
     readOnly,
-    ...(isRefreshed ? { refreshAtMs: context.tools.clock.nowMs() + REFRESH_MS } : {}),
+    ...(isRefreshed ? { refreshAtMs: context.tools.clock.elapsedMs() + REFRESH_MS } : {}),
     appliesFsGroup:
       !isBlock &&
       !readOnly &&

@@ -16,7 +16,7 @@ import { isSidecar, shouldStart } from "./restart.ts";
 export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
-  /** When starting it is tried again, if that is known. */
+  /** When starting it is tried again (`elapsedMs`), if that is known. */
   readonly retryAtMs?: number | undefined;
 }
 

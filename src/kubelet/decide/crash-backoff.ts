@@ -15,6 +15,13 @@ export interface BackoffLimits {
 }
 
 const CRASH_BACKOFF: BackoffLimits = { baseMs: 10_000, capMs: 300_000 };
+/** A container that ran so long starts over, whatever its cap. */
+const OVER_MS = 600_000;
+
+/** `crashLoopBackOff.maxContainerRestartPeriod` bounds the first delay, too. */
+export function crashLimits(capMs: number): BackoffLimits {
+  return { baseMs: Math.min(CRASH_BACKOFF.baseMs, capMs), capMs };
+}
 
 export type BackoffDecision =
   | { readonly wait: true; readonly delayMs: number; readonly untilMs: number }
@@ -27,7 +34,7 @@ export function decideBackoff(
   nowMs: number,
   { baseMs, capMs }: BackoffLimits = CRASH_BACKOFF,
 ): BackoffDecision {
-  const isOver = entry === undefined || endedMs - entry.atMs > 2 * capMs;
+  const isOver = entry === undefined || endedMs - entry.atMs > OVER_MS;
   if (isOver) return { wait: false, next: { delayMs: baseMs, atMs: nowMs } };
   const untilMs = endedMs + entry.delayMs;
   if (nowMs < untilMs) return { wait: true, delayMs: entry.delayMs, untilMs };

@@ -4,7 +4,6 @@
  */
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { listFolder } from "#host/files.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -24,6 +23,7 @@ export async function runRegistrationServer(
     const path = join(folder, name);
     if ((await stat(path).catch(() => undefined))?.isSocket()) await rm(path, { force: true });
   }
+  const { Server, ServerCredentials, status } = await import("#lib/grpc/grpc-library.ts");
   const server = new Server({ "grpc.max_receive_message_length": MESSAGE_BYTES_MAX });
   const { path, request, response } = registerMethod;
   server.addService(

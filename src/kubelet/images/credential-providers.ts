@@ -112,7 +112,7 @@ export class CredentialProviders {
   }
 
   async #ask(provider: Provider, image: string): Promise<Auths> {
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#options.clock.elapsedMs();
     for (const part of [image, registryOf(image), GLOBAL]) {
       const known = this.#cache.get(`${provider.name} ${part}`);
       if (known !== undefined && nowMs <= known.untilMs) return known.auths;
@@ -160,7 +160,7 @@ export class CredentialProviders {
     if (keepMs <= 0) return;
     this.#cache.set(`${provider.name} ${part}`, {
       auths,
-      untilMs: this.#options.clock.nowMs() + keepMs,
+      untilMs: this.#options.clock.elapsedMs() + keepMs,
     });
     if (this.#cache.size <= CACHE_MAX) return;
     const [oldest = ""] = this.#cache.keys();

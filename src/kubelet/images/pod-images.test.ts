@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Container, Pod, Secret } from "#api/generated/core.v1.ts";
+import type { Pod, Secret } from "#api/generated/core.v1.ts";
 import type { ImageService } from "#kubelet/cri/cri-client.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
 import { isImageName } from "#kubelet/decide/inputs/image-name.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { PodImages } from "./pod-images.ts";
+import { PullSlots } from "./pull-slots.ts";
 
 test("image pull: ErrImagePull, ImagePullBackOff until the back-off is over, then success", async () => {
   const world = worldOf();
@@ -69,14 +70,17 @@ function worldOf() {
     secret: undefined as Secret | undefined,
     auth: undefined as AuthConfig | undefined,
     ensure: (spec: Partial<Pod["spec"]>) => {
-      const container: Container = { name: "main", image: "example.com/app", resources: {} };
       const pod: Pod = {
         metadata: { name: "pod", namespace: "default", uid: "uid" },
-        spec: { containers: [container], ...spec },
+        spec: { containers: [], ...spec },
         status: {},
       };
       const signal = new AbortController().signal;
-      return podImages.ensure({ pod, container, sandboxConfig: {}, signal });
+      const image = "example.com/app";
+      const note = () => undefined;
+      return podImages.ensure({
+        ...{ pod, image, pullPolicy: undefined, sandboxConfig: {}, signal, note },
+      });
     },
   };
   const images: Pick<ImageService, "imageStatus" | "pullImage"> = {
@@ -90,7 +94,13 @@ function worldOf() {
   const podImages = new PodImages({
     images,
     clock,
-    events: { pod: () => undefined, container: () => undefined },
+    records: {
+      mustPull: async () => false,
+      begin: async () => undefined,
+      succeed: async () => undefined,
+      fail: async () => undefined,
+    },
+    slots: new PullSlots(1),
     secret: async () => world.secret,
   });
   return world;

@@ -1,22 +1,50 @@
 /** Credentials for a registry, from the imagePullSecrets of a pod. */
+import { createHash } from "node:crypto";
 import type { Secret } from "#api/generated/core.v1.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
 import { matchesImage } from "#kubelet/decide/inputs/image-match.ts";
 import { registryOf } from "#kubelet/decide/inputs/image-name.ts";
+import type { PullSecret } from "#kubelet/decide/pull-verification.ts";
+
+export interface RegistryCredential {
+  readonly auth: AuthConfig;
+  /** That it is from. Undefined: every pod of the node has it. */
+  readonly secret?: PullSecret;
+}
 
 interface DockerAuth {
   readonly username?: string;
   readonly password?: string;
+  readonly email?: string;
   readonly auth?: string;
   readonly identitytoken?: string;
 }
 
 /** Those that fit the image's registry, the longest match first. Broken secrets are passed over. */
-export function credentialsFor(image: string, secrets: readonly Secret[]): AuthConfig[] {
+export function credentialsFor(image: string, secrets: readonly Secret[]): RegistryCredential[] {
   const found = secrets.flatMap((secret) =>
-    Object.entries(authsOf(secret)).filter(([server]) => matches(server, image)),
+    Object.entries(authsOf(secret)).flatMap(([server, given]) => {
+      if (!matches(server, image)) return [];
+      const auth = authConfig(given);
+      return [{ server, auth, secret: pullSecret(secret, auth, given.email) }];
+    }),
   );
-  return found.sort(([a], [b]) => b.length - a.length).map(([, auth]) => authConfig(auth));
+  return found.sort((a, b) => b.server.length - a.server.length);
+}
+
+/** The hash is upstream's: of the credentials as JSON. */
+function pullSecret(
+  { metadata }: Secret,
+  { username, password }: AuthConfig,
+  email: string | undefined,
+): PullSecret {
+  const { uid = "", namespace = "", name = "" } = metadata;
+  const json = JSON.stringify({
+    ...(username ? { username } : {}),
+    ...(password ? { password } : {}),
+    ...(email ? { email } : {}),
+  });
+  return { uid, namespace, name, credentialHash: createHash("sha256").update(json).digest("hex") };
 }
 
 function authsOf({ type, data = {} }: Secret): Readonly<Record<string, DockerAuth>> {

@@ -3,7 +3,7 @@
  * when the eviction manager asks for space.
  *
  * What is known of an image (first seen, last used) lives as long as this kubelet. Images that were
- * there before it count as old.
+ * there before it count as old. Ages are measured by a clock that does not jump.
  */
 import type { ImageService, RuntimeService } from "#kubelet/cri/cri-client.ts";
 import {
@@ -26,6 +26,12 @@ export interface ImageCollectorOptions {
   readonly policy: ImageGcPolicy;
   /** Of the file system that holds the images. */
   disk(): Promise<{ readonly capacityBytes: number; readonly availableBytes: number }>;
+  /** The images of image volumes, as the pods name them. */
+  volumeImages(): Iterable<string>;
+  /** An image was removed. */
+  onCollected?(reason: "age" | "space"): void;
+  /** These images are there; the list was read after `untilMs` of the wall clock. */
+  onListed?(ids: ReadonlySet<string>, untilMs: number): Promise<void>;
   /** An event of the node. */
   onEvent(type: "Normal" | "Warning", reason: string, message: string): void;
 }
@@ -44,7 +50,7 @@ export class ImageCollector {
 
   constructor(options: ImageCollectorOptions) {
     this.#options = options;
-    this.#beganMs = options.clock.nowMs();
+    this.#beganMs = options.clock.elapsedMs();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -63,7 +69,7 @@ export class ImageCollector {
 
   async collect(): Promise<void> {
     const { clock, policy, onEvent } = this.#options;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.elapsedMs();
     const images = await this.#look(nowMs);
     const disk = await this.#options.disk();
     if (disk.capacityBytes === 0) {
@@ -72,8 +78,8 @@ export class ImageCollector {
       throw new Error(message);
     }
     const decision = decideImageGc({ images, policy, disk, nowMs, beganMs: this.#beganMs });
-    await this.#remove(decision.removeForAge);
-    const freed = await this.#remove(decision.removeForSpace);
+    await this.#remove(decision.removeForAge, "age");
+    const freed = await this.#remove(decision.removeForSpace, "space");
     if (freed >= decision.bytesToFree) return;
     const { usedPercent } = decision;
     const message = `Insufficient free disk space on the node's image filesystem (${usedPercent}% of ${sizeText(disk.capacityBytes)} used). Failed to free sufficient space by deleting unused images (freed ${freed} bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.`;
@@ -84,24 +90,33 @@ export class ImageCollector {
   /** Under disk pressure: every image that nothing uses and that is old enough to have been used. */
   async removeUnused(): Promise<void> {
     const { clock, policy } = this.#options;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.elapsedMs();
     const unused = inEvictionOrder(await this.#look(nowMs));
-    await this.#remove(unused.filter((one) => nowMs - one.firstSeenMs >= policy.minimumAgeMs));
+    const old = unused.filter((one) => nowMs - one.firstSeenMs >= policy.minimumAgeMs);
+    await this.#remove(old, "space");
   }
 
   async #look(nowMs: number): Promise<ImageRecord[]> {
-    const { runtime, images } = this.#options;
+    const { runtime, images, clock, onListed } = this.#options;
+    const untilMs = clock.nowMs();
     const [{ containers }, listed] = await Promise.all([
       runtime.listContainers({}),
       images.listImages({}),
     ]);
-    const used = new Set(
-      containers.flatMap(({ imageRef, imageId, image }) => [imageRef, imageId, image?.image ?? ""]),
-    );
+    const used = new Set([
+      ...containers.flatMap(({ imageRef, imageId, image }) => [
+        ...[imageRef, imageId, image?.image ?? ""],
+      ]),
+      ...this.#options.volumeImages(),
+    ]);
     const present = new Set(listed.images.map(({ id }) => id));
+    await onListed?.(present, untilMs);
     for (const id of this.#seen.keys()) if (!present.has(id)) this.#seen.delete(id);
     const records = listed.images.map(({ id, size, pinned, repoTags, repoDigests }) => {
-      const seen = this.#seen.get(id) ?? { firstMs: this.#hasLooked ? nowMs : 0, usedMs: 0 };
+      const seen = this.#seen.get(id) ?? {
+        firstMs: this.#hasLooked ? nowMs : Number.NEGATIVE_INFINITY,
+        usedMs: Number.NEGATIVE_INFINITY,
+      };
       const isInUse = [id, ...repoTags, ...repoDigests].some((name) => used.has(name));
       if (isInUse) seen.usedMs = nowMs;
       this.#seen.set(id, seen);
@@ -115,13 +130,14 @@ export class ImageCollector {
   }
 
   /** Answers the bytes that were freed. */
-  async #remove(chosen: readonly ImageRecord[]): Promise<number> {
-    const { images, logger } = this.#options;
+  async #remove(chosen: readonly ImageRecord[], reason: "age" | "space"): Promise<number> {
+    const { images, logger, onCollected } = this.#options;
     let freed = 0;
     for (const { id, sizeBytes } of chosen) {
       logger.info("an unused image is removed", { image: id, bytes: sizeBytes });
       await images.removeImage({ image: { image: id } });
       this.#seen.delete(id);
+      onCollected?.(reason);
       freed += sizeBytes;
     }
     return freed;

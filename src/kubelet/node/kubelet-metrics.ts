@@ -3,6 +3,9 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Cgroups } from "#host/cgroups.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { addManagerMetrics, type ManagerMetrics } from "./manager-metrics.ts";
+import { addPlegMetrics, type PlegMetrics } from "./pleg-metrics.ts";
+import { addPodMetrics, type PodMetrics } from "./pod-metrics.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const RUNTIME_SECONDS = Array.from({ length: 14 }, (_, at) => 0.005 * 2.5 ** at);
@@ -30,6 +33,11 @@ export interface KubeletMetrics {
   readonly storage: MeasureStorage;
   podStarted(seconds: number): void;
   evicted(signal: string): void;
+  readonly managers: ManagerMetrics;
+  readonly pleg: PlegMetrics;
+  readonly pods: PodMetrics;
+  /** For families of other parts of this kubelet. */
+  readonly registry: Metrics;
   /** What is counted when the page is read. */
   countPods(read: () => readonly Pod[]): void;
 }
@@ -68,6 +76,10 @@ export function addKubeletMetrics(
       help: "Time of operations on cgroups.",
     }),
     storage: measureStorage(metrics, clock),
+    managers: addManagerMetrics(metrics),
+    pleg: addPlegMetrics(metrics, clock),
+    pods: addPodMetrics(metrics),
+    registry: metrics,
     podStarted: (seconds) => started.observe(seconds),
     evicted: (signal) => evictions(signal).add(1),
     countPods: (read) => addPodCounts(metrics, read),

@@ -39,6 +39,8 @@ export class NodeKeeper {
   readonly #options: NodeKeeperOptions;
   #node: Node | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
+  /** The node that is known is the server's: it need not be read before it is compared. */
+  #isObserved = false;
   #wake = new AbortController();
   /** The pod CIDRs that were handed over last. */
   #podCidrs = "";
@@ -59,6 +61,7 @@ export class NodeKeeper {
   /** The node as a watch shows it: what the server adds (pod CIDRs) is used at once. */
   observe(node: Node): void {
     this.#take(node);
+    this.#isObserved = true;
   }
 
   /** Resolves when the server knows the node. */
@@ -127,19 +130,24 @@ export class NodeKeeper {
 
   async #report(signal: AbortSignal): Promise<void> {
     const { client, clock, identity, register } = this.#options;
-    const found = await client.get(nodeKind, { name: identity.name }, signal);
-    if (!found.ok) {
-      if (found.status.code !== 404 || !register) throw new Error(found.status.message);
-      return; // deleted: it comes back when the kubelet starts anew
+    let current = this.#isObserved ? this.#node : undefined;
+    if (current === undefined) {
+      const found = await client.get(nodeKind, { name: identity.name }, signal);
+      if (!found.ok) {
+        if (found.status.code !== 404 || !register) throw new Error(found.status.message);
+        return; // deleted: it comes back when the kubelet starts anew
+      }
+      this.#take(found.value);
+      current = found.value;
     }
-    this.#take(found.value);
-    const old = found.value.status;
+    const old = current.status;
     const next = decideNodeStatus(old, await this.#options.state(), clock.nowMs());
     const isDue = clock.elapsedMs() - this.#reportedMs >= REPORT_MS;
     if (!isDue && isEqual(withoutHeartbeats(old), withoutHeartbeats(next))) return;
     const body = { status: nodePatch(old, next) };
     const key = { name: identity.name };
     const options = { subresource: "status" };
+    this.#isObserved = false; // until the watch shows what was written
     const answer = await client.patch(nodeKind, key, "strategic", body, options, signal);
     if (!answer.ok) throw new Error(answer.status.message);
     this.#reportedMs = clock.elapsedMs();

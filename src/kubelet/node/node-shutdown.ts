@@ -4,6 +4,7 @@
  */
 import {
   type ShutdownGroup,
+  type ShutdownPeriod,
   shutdownGrace,
   shutdownGroups,
 } from "#kubelet/decide/node/shutdown-groups.ts";
@@ -11,20 +12,23 @@ import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { NodeEvent } from "./node-events.ts";
+import type { ShutdownTimes } from "./shutdown-state.ts";
 
 const LOOK_MS = 100;
 const REASON = "Terminated";
 const MESSAGE = "Pod was terminated in response to imminent node shutdown.";
 
 export interface NodeShutdownOptions {
-  readonly shutdownGraceMs: number;
-  readonly shutdownGraceCriticalMs: number;
+  /** None: shutdowns are not held back. */
+  readonly periods: readonly ShutdownPeriod[];
   readonly workers: PodWorkers;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onNodeEvent: NodeEvent;
   /** The node's conditions have changed. */
   onChange(): void;
+  /** When the last shutdown began, and when its pods had ended. Never rejects. */
+  onTimes(times: ShutdownTimes): Promise<void>;
   /** Resolves when the statuses of ended pods are with the API server. */
   flushed(): Promise<void>;
 }
@@ -41,16 +45,33 @@ export class NodeShutdown {
     return this.#isShuttingDown;
   }
 
+  /** How long the machine's shutdown may have to wait. */
+  get periodMs(): number {
+    const { periods } = this.#options;
+    return periods.reduce((sum, one) => sum + one.shutdownGracePeriodSeconds * 1000, 0);
+  }
+
   /** Resolves when all pods have ended or the time is over. Does nothing without a configured time. */
   async shutDown(): Promise<void> {
-    const { workers, logger, onNodeEvent, onChange, shutdownGraceMs, flushed } = this.#options;
-    if (shutdownGraceMs === 0 || this.#isShuttingDown) return;
+    const { workers, logger, onNodeEvent, onChange, periods, flushed, onTimes } = this.#options;
+    if (periods.length === 0 || this.#isShuttingDown) return;
     this.#isShuttingDown = true;
-    logger.info("the node shuts down: pods are ended");
+    logger.info("Shutdown manager processing shutdown event");
     onNodeEvent("Normal", "NodeShutdown", "Shutdown manager detected shutdown event");
     onChange();
-    for (const group of shutdownGroups(workers.active(), this.#options)) await this.#end(group);
+    const startMs = this.#options.clock.nowMs();
+    await onTimes({ startMs });
+    for (const group of shutdownGroups(workers.active(), periods)) await this.#end(group);
     await flushed();
+    await onTimes({ startMs, endMs: this.#options.clock.nowMs() });
+  }
+
+  /** The machine goes on after all: pods are accepted again. */
+  cancel(): void {
+    const { onNodeEvent, onChange } = this.#options;
+    onNodeEvent("Normal", "NodeShutdown", "Shutdown manager detected shutdown cancellation");
+    this.#isShuttingDown = false;
+    onChange();
   }
 
   async #end(group: ShutdownGroup): Promise<void> {

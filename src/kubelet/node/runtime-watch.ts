@@ -60,9 +60,14 @@ export class RuntimeWatch {
 
   async #ask(signal: AbortSignal): Promise<RuntimeHealth> {
     try {
+      // A runtime that was down may be another one afterwards.
+      const { version: known, runtimeProblem } = this.#health;
+      const options = { signal, timeoutMs: 10_000 };
       const [version, answer] = await Promise.all([
-        this.#runtime.version({}, { signal, timeoutMs: 10_000 }),
-        this.#runtime.status({}, { signal, timeoutMs: 10_000 }),
+        known !== undefined && runtimeProblem === undefined
+          ? known
+          : this.#runtime.version({}, options),
+        this.#runtime.status({}, options),
       ]);
       const problemOf = (type: string, what: string): string | undefined => {
         const found = answer.status?.conditions.find((one) => one.type === type);

@@ -28,6 +28,7 @@ export interface TokenSpec {
 export interface PodToken {
   readonly token: string;
   readonly expiresAtMs: number;
+  /** By the clock's `elapsedMs`. */
   readonly renewAtMs: number;
 }
 
@@ -44,7 +45,7 @@ export class PodTokens {
   async get(pod: Pod, { audience = "", expirationSeconds }: TokenSpec): Promise<PodToken> {
     const id = `${pod.metadata.uid}/${audience}/${expirationSeconds ?? 0}`;
     const known = this.#tokens.get(id);
-    if (known !== undefined && known.renewAtMs > this.#clock.nowMs()) return known;
+    if (known !== undefined && known.renewAtMs > this.#clock.elapsedMs()) return known;
     const fresh = await this.#request(pod, audience, expirationSeconds);
     this.#tokens.delete(id);
     this.#tokens.set(id, fresh);
@@ -73,9 +74,9 @@ export class PodTokens {
     const answer = await this.#client.create(tokenRef, body, { subresource: "token" });
     if (!answer.ok) throw new Error(`failed to fetch token: ${answer.status.message ?? ""}`);
     const { token, expirationTimestamp } = answer.value.status;
-    const nowMs = this.#clock.nowMs();
     const expiresAtMs = timeToMs(expirationTimestamp ?? "");
-    const lifeMs = expiresAtMs - nowMs;
-    return { token, expiresAtMs, renewAtMs: nowMs + Math.min(lifeMs * 0.8, LIFE_MAX_MS) };
+    const lifeMs = expiresAtMs - this.#clock.nowMs();
+    const renewInMs = Math.min(lifeMs * 0.8, LIFE_MAX_MS);
+    return { token, expiresAtMs, renewAtMs: this.#clock.elapsedMs() + renewInMs };
   }
 }

@@ -1,10 +1,10 @@
 /** What is mounted into a container: its volumes, the hosts file, and the termination log. */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Container, Pod } from "#api/generated/core.v1.ts";
+import type { Container, Pod, VolumeMount } from "#api/generated/core.v1.ts";
 import { readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { bindSubpath, whyBadSubpath } from "#host/safe-subpath.ts";
-import { type Mount, PROPAGATION } from "#kubelet/cri/common-messages.ts";
+import { type ImageSpec, type Mount, PROPAGATION } from "#kubelet/cri/common-messages.ts";
 import { expand } from "#kubelet/decide/inputs/expand.ts";
 import {
   hostNetworkHostsFile,
@@ -23,6 +23,10 @@ export interface MountOptions {
   readonly pod: Pod;
   readonly container: Container;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** Image volumes, by name: the runtime mounts them. */
+  readonly images: ReadonlyMap<string, ImageSpec>;
+  /** Whether the runtime can mount a tree read-only, other mounts below it included. */
+  canMountRecursiveReadOnly(): Promise<boolean>;
   readonly env: ReadonlyMap<string, string>;
   readonly podIps: readonly string[];
   readonly hostname: PodHostname;
@@ -48,32 +52,21 @@ export async function containerMounts(options: MountOptions): Promise<Mount[]> {
 }
 
 async function volumeMount(options: MountOptions, index: number): Promise<Mount> {
-  const { container, volumes, env } = options;
+  const { container, volumes, images, env } = options;
   const mount = container.volumeMounts![index]!;
   const volume = volumes.get(mount.name);
-  if (volume === undefined) {
+  const image = images.get(mount.name);
+  if (volume === undefined && image === undefined) {
     throw new MountError(
       `cannot find volume "${mount.name}" to mount into container "${container.name}"`,
     );
   }
-  let subpath = mount.subPath ?? "";
-  if (mount.subPathExpr) {
-    const missing: string[] = [];
-    subpath = expand(mount.subPathExpr, (name) => {
-      const value = env.get(name);
-      if (value === undefined) missing.push(name);
-      return value;
-    });
-    if (missing.length > 0) {
-      throw new MountError(`missing value for "${missing[0]}"`);
-    }
-  }
-  const hostPath = subpath === "" ? volume.hostPath : await subpathOf(options, index, subpath);
+  const subpath = subpathOf(mount, env);
   const { mountPropagation = "None" } = mount;
-  return {
+  const common = {
     containerPath: mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`,
-    hostPath,
-    readonly: (mount.readOnly ?? false) || volume.readOnly,
+    readonly: (mount.readOnly ?? false) || (volume?.readOnly ?? true),
+    recursiveReadOnly: await isRecursiveReadOnly(mount, options),
     propagation:
       mountPropagation === "Bidirectional"
         ? PROPAGATION.BIDIRECTIONAL
@@ -81,17 +74,57 @@ async function volumeMount(options: MountOptions, index: number): Promise<Mount>
           ? PROPAGATION.HOST_TO_CONTAINER
           : PROPAGATION.PRIVATE,
   };
+  if (image !== undefined) return { ...common, image, imageSubPath: subpath };
+  const path = volume?.hostPath ?? "";
+  const hostPath = subpath === "" ? path : await boundSubpath(options, index, path, subpath);
+  return { ...common, hostPath };
 }
 
-async function subpathOf(options: MountOptions, index: number, subpath: string): Promise<string> {
-  const { pod, container, volumes, paths } = options;
-  const { name } = container.volumeMounts![index]!;
+function subpathOf(
+  { subPath = "", subPathExpr }: VolumeMount,
+  env: ReadonlyMap<string, string>,
+): string {
+  let subpath = subPath;
+  if (subPathExpr) {
+    const missing: string[] = [];
+    subpath = expand(subPathExpr, (name) => {
+      const value = env.get(name);
+      if (value === undefined) missing.push(name);
+      return value;
+    });
+    if (missing.length > 0) throw new MountError(`missing value for "${missing[0]}"`);
+  }
   const why = whyBadSubpath(subpath);
   if (why !== undefined) throw new MountError(why);
+  return subpath;
+}
+
+async function isRecursiveReadOnly(
+  { name, recursiveReadOnly: mode = "Disabled", readOnly, mountPropagation }: VolumeMount,
+  { canMountRecursiveReadOnly }: MountOptions,
+): Promise<boolean> {
+  if (mode === "Disabled") return false;
+  const words = `failed to resolve recursive read-only mode: volume "${name}" requested recursive read-only mode, but it is not`;
+  if (!readOnly) throw new MountError(`${words} read-only`);
+  if (mountPropagation !== undefined && mountPropagation !== "None") {
+    throw new MountError(`${words} compatible with propagation "${mountPropagation}"`);
+  }
+  const isPossible = await canMountRecursiveReadOnly();
+  if (mode === "Enabled" && !isPossible) throw new MountError(`${words} supported by the runtime`);
+  return isPossible;
+}
+
+async function boundSubpath(
+  { pod, container, paths }: MountOptions,
+  index: number,
+  volume: string,
+  subpath: string,
+): Promise<string> {
+  const { name } = container.volumeMounts![index]!;
   const folder = podFolder(paths, pod.metadata.uid ?? "");
   const target = join(folder, "volume-subpaths", name, container.name, String(index));
   try {
-    await bindSubpath(volumes.get(name)!.hostPath, subpath, target);
+    await bindSubpath(volume, subpath, target);
   } catch {
     // What lies on the host is not for the user.
     throw new MountError(

@@ -14,6 +14,7 @@ import type { Probes } from "#kubelet/probes/probes.ts";
 import type { Allocations } from "#kubelet/resize/allocations.ts";
 import type { ResourceManagers } from "#kubelet/resources/create-resource-managers.ts";
 import type { TerminationMessages } from "#kubelet/runtime/termination-message.ts";
+import type { UserNamespaces } from "#kubelet/userns/user-namespaces.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -38,12 +39,16 @@ export interface NodeFacts {
   readonly seccompDefault: boolean;
   /** A container whose CPUs could not be changed is tried again so often. */
   readonly cpuReconcileMs: number;
+  /** The longest back-off of a container that keeps ending. */
+  readonly crashBackoffMaxMs: number;
   readonly cpuManagerPolicy: string;
   readonly memoryManagerPolicy: string;
   /** Processes of one pod; undefined: as many as the node allows. */
   readonly podPidsLimit: number | undefined;
   /** Why pods cannot be given a network yet; undefined once they can. */
   networkProblem(): string | undefined;
+  /** Whether the runtime can mount a tree read-only for a pod, other mounts below it included. */
+  canMountRecursiveReadOnly(pod: Pod): Promise<boolean>;
   /** The handler of a RuntimeClass; throws when there is none of the name. */
   runtimeHandler(pod: Pod): Promise<string>;
 }
@@ -55,6 +60,7 @@ export interface PodServices {
   readonly runtime: RuntimeService;
   readonly images: PodImages;
   readonly volumes: PodVolumes;
+  readonly userNamespaces: UserNamespaces;
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
   readonly cgroups: Cgroups;
@@ -70,7 +76,7 @@ export interface PodServices {
   readonly admission: Admission;
   readonly node: NodeFacts;
   readonly paths: PodPaths;
-  readonly measured: Pick<KubeletMetrics, "podWorker" | "podStarted">;
+  readonly measured: Pick<KubeletMetrics, "podWorker" | "podStarted" | "pods">;
   services(): Iterable<Service>;
 }
 

@@ -24,6 +24,7 @@ import { messageOf } from "#lib/caught.ts";
 import type { Timer } from "#lib/time/clock.ts";
 import type { PodServices } from "./pod-services.ts";
 import { removePod } from "./remove-pod.ts";
+import { RunEnds } from "./run-ends.ts";
 import { runPod } from "./run-pod.ts";
 import { StepError } from "./step-error.ts";
 import { StopPod } from "./stop-pod.ts";
@@ -65,6 +66,7 @@ export class PodWorker {
   /** Of containers that could not be started. */
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #crashes = new Map<string, BackoffEntry>();
+  readonly #ends: RunEnds;
   readonly #retryAtMs = new Map<string, number>();
 
   constructor(pod: Pod, options: WorkerOptions, signal: AbortSignal) {
@@ -74,10 +76,12 @@ export class PodWorker {
     this.#signal = signal;
     // Pods that run already were not started by this kubelet.
     if (pod.status?.phase !== "Running") this.#seenMs = options.services.clock.elapsedMs();
+    options.services.measured.pods.seen(pod.spec.containers?.length ?? 0);
     const { random } = options.services;
     this.#retry = new Backoff({ baseMs: 500, capMs: 60_000, jitter: 0.2, random });
     this.#resize = new PodResize(this.uid, options.services);
     this.#cpusets = new ContainerCpusets(options.services);
+    this.#ends = new RunEnds(options.services.clock);
     this.#stopper = new StopPod(options.services, () => this.wake(), signal);
   }
 
@@ -137,7 +141,7 @@ export class PodWorker {
         if (error instanceof StepError) {
           events.pod(this.#pod, "Warning", error.reason, error.message);
         }
-        this.#wakeAt(clock.nowMs() + this.#retry.nextMs());
+        this.#wakeAt(clock.elapsedMs() + this.#retry.nextMs());
       }
     }
   }
@@ -149,13 +153,14 @@ export class PodWorker {
     return this.#isAdmitted ? "sync" : "create";
   }
 
+  /** By the clock's `elapsedMs`. */
   #wakeAt(atMs: number): void {
     const { clock } = this.#options.services;
     this.#timer?.cancel();
-    this.#timer = clock.schedule(Math.max(0, atMs - clock.nowMs()), () => this.wake());
+    this.#timer = clock.schedule(Math.max(0, atMs - clock.elapsedMs()), () => this.wake());
   }
 
-  /** Answers when to look again, whatever happens until then. */
+  /** Answers when to look again (`elapsedMs`), whatever happens until then. */
   async #sync(): Promise<number | undefined> {
     const { services } = this.#options;
     const { clock, index, messages, runtime: cri } = services;
@@ -175,12 +180,14 @@ export class PodWorker {
       {
         ...{ pod: this.allocatedPod, runtime, waiting: this.#waiting, crashes: this.#crashes },
         ...{ retryAtMs: this.#retryAtMs, resize: this.#resize, cpusets: this.#cpusets },
+        ends: this.#ends,
       },
       services,
       this.#signal,
       () => this.wake(),
     );
-    return earliest(wakeAtMs, deadlineMs);
+    const leftMs = deadlineMs === undefined ? undefined : deadlineMs - clock.nowMs();
+    return earliest(wakeAtMs, leftMs === undefined ? undefined : clock.elapsedMs() + leftMs);
   }
 
   #isEnding(): boolean {
@@ -252,6 +259,7 @@ export class PodWorker {
       await services.dra.unprepare(this.uid);
       await services.volumes.tearDown(this.uid);
       await services.cgroups.remove(services.node.podCgroup(this.#pod));
+      services.userNamespaces.release(this.uid);
       services.objects.release(this.uid);
       services.tokens.forget(this.uid);
       services.allocations.forget(this.uid);

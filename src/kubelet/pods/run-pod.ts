@@ -1,12 +1,13 @@
 /**
  * Brings a pod that should run one step further: volumes, cgroup, sandbox, containers. Answers when
- * to look again, whatever happens until then.
+ * to look again by the clock's `elapsedMs`, whatever happens until then.
  */
 import { mkdir } from "node:fs/promises";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
+import type { UserNamespace } from "#kubelet/cri/common-messages.ts";
 import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
 import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
-import { type BackoffEntry, decideBackoff } from "#kubelet/decide/crash-backoff.ts";
+import { type BackoffEntry, crashLimits, decideBackoff } from "#kubelet/decide/crash-backoff.ts";
 import { decidePodDns } from "#kubelet/decide/inputs/pod-dns.ts";
 import { isKernelNameTooLong, podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { decidePodActions, type PodActions } from "#kubelet/decide/pod-actions.ts";
@@ -17,9 +18,11 @@ import { podLimitsOf } from "#kubelet/resources/pod-limits.ts";
 import { sandboxConfig } from "#kubelet/runtime/sandbox-config.ts";
 import { type MountedVolume, VolumeError } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
+import { ensureImageVolumes, type ImageVolumes, imagesOf } from "./image-volumes.ts";
 import { podText } from "./lifecycle-hooks.ts";
 import { podFolder, podLogFolder } from "./pod-paths.ts";
 import { type PodServices, placeOf } from "./pod-services.ts";
+import type { RunEnds } from "./run-ends.ts";
 import { startContainer } from "./start-container.ts";
 import { StepError } from "./step-error.ts";
 import { graceOf, stopContainer, stopContainers } from "./stop-containers.ts";
@@ -36,7 +39,8 @@ export interface PodRun {
   readonly runtime: PodRuntime;
   readonly waiting: Map<string, WaitingReason>;
   readonly crashes: Map<string, BackoffEntry>;
-  /** When a container that could not be started is tried again. */
+  readonly ends: RunEnds;
+  /** When a container that could not be started is tried again, by the clock's `elapsedMs`. */
   readonly retryAtMs: Map<string, number>;
   readonly resize: PodResize;
   readonly cpusets: ContainerCpusets;
@@ -129,28 +133,29 @@ async function killAsDecided(
 
 /** Of those to be started: which may be now, and when the next one may. */
 function dueStarts(
-  { pod, runtime, waiting, crashes, retryAtMs }: PodRun,
+  { pod, runtime, waiting, crashes, ends, retryAtMs }: PodRun,
   actions: PodActions,
-  { clock, events }: PodServices,
+  { clock, events, node }: PodServices,
 ): { readonly containers: readonly Container[]; readonly wakeAtMs: number | undefined } {
   const containers: Container[] = [];
   let wakeAtMs: number | undefined;
   for (const { container } of actions.start) {
     const { name } = container;
     const run = latestRun(runtime, name);
-    const retryMs = retryAtMs.get(name) ?? 0;
-    if (retryMs > clock.nowMs()) {
+    const retryMs = retryAtMs.get(name) ?? Number.NEGATIVE_INFINITY;
+    if (retryMs > clock.elapsedMs()) {
       wakeAtMs = min(wakeAtMs, retryMs);
       continue;
     }
     const wasKilled = actions.kill.some((kill) => kill.run.id === run?.id);
-    const endedMs = run === undefined ? 0 : run.state === "exited" ? run.finishedMs : run.createdMs;
     if (run === undefined || (run.state !== "exited" && !wasKilled)) {
       containers.push(container);
       continue;
     }
-    const nowMs = clock.nowMs();
-    const decision = decideBackoff(crashes.get(name), wasKilled ? nowMs : endedMs, nowMs);
+    const nowMs = clock.elapsedMs();
+    const endedMs = wasKilled ? nowMs : ends.seen(run);
+    const limits = crashLimits(node.crashBackoffMaxMs);
+    const decision = decideBackoff(crashes.get(name), endedMs, nowMs, limits);
     if (!decision.wait) {
       crashes.set(name, decision.next);
       containers.push(container);
@@ -225,6 +230,7 @@ async function ensureSandbox(
   }
   const config = sandboxConfig({
     ...{ pod, attempt, hostname, dns: dns.settings },
+    userNamespace: await userNamespaceOf(pod, services),
     logDirectory: podLogFolder(paths, pod),
     cgroupParent: node.podCgroup(pod),
   });
@@ -234,21 +240,40 @@ async function ensureSandbox(
   return createSandbox(pod, config, services);
 }
 
+async function userNamespaceOf(
+  pod: Pod,
+  { userNamespaces, node }: PodServices,
+): Promise<UserNamespace> {
+  try {
+    return await userNamespaces.of(pod, () => node.runtimeHandler(pod));
+  } catch (error) {
+    const why = `Failed to create pod sandbox: ${messageOf(error)}`;
+    throw new StepError("FailedCreatePodSandBox", why);
+  }
+}
+
 async function createSandbox(
   pod: Pod,
   config: PodSandboxConfig,
-  { runtime, node, index }: PodServices,
+  { runtime, node, index, clock, measured }: PodServices,
 ): Promise<Sandbox> {
   const problem = pod.spec.hostNetwork ? undefined : node.networkProblem();
   if (problem !== undefined) {
     throw new StepError("NetworkNotReady", `network is not ready: ${problem}`);
   }
+  const isOwnUsers = pod.spec.hostUsers === false;
+  if (isOwnUsers) measured.pods.userNamespacedPod(false);
+  const startMs = clock.elapsedMs();
+  let runtimeHandler = "";
+  const measure = (isFailed: boolean): void =>
+    measured.pods.sandbox(runtimeHandler, (clock.elapsedMs() - startMs) / 1000, isFailed);
   try {
-    const runtimeHandler = await node.runtimeHandler(pod);
+    runtimeHandler = await node.runtimeHandler(pod);
     const { podSandboxId: id } = await runtime.runPodSandbox(
       { config, runtimeHandler },
       { timeoutMs: SANDBOX_TIMEOUT_MS },
     );
+    measure(false);
     index.add(pod.metadata.uid ?? "", id);
     if (pod.spec.hostNetwork) return { id, ips: node.hostIps, config };
     const { status } = await runtime.podSandboxStatus({ podSandboxId: id });
@@ -256,6 +281,8 @@ async function createSandbox(
     const ips = [status?.network?.ip ?? "", ...more].filter((ip) => ip !== "");
     return { id, ips, config };
   } catch (error) {
+    measure(true);
+    if (isOwnUsers) measured.pods.userNamespacedPod(true);
     const why = `Failed to create pod sandbox: ${messageOf(error)}`;
     throw new StepError("FailedCreatePodSandBox", why);
   }
@@ -270,23 +297,46 @@ async function startAll(
   services: PodServices,
   signal: AbortSignal,
 ): Promise<void> {
+  const imageVolumes = await ensureImageVolumes(pod, sandbox.config, services, signal);
   for (const container of containers) {
     const request = {
-      ...{ pod, container, runtime, volumes, podIps: sandbox.ips },
+      ...{ pod, container, runtime, volumes, imageVolumes, podIps: sandbox.ips },
       ...{ sandboxId: sandbox.id, sandboxConfig: sandbox.config },
     };
     const why = await startContainer(request, services, signal);
+    measureStart(pod, container, imageVolumes, why, services);
     if (why === undefined) {
       waiting.delete(container.name);
       retryAtMs.delete(container.name);
     } else {
       waiting.set(container.name, why);
-      const soonMs = services.clock.nowMs() + START_RETRY_MS;
+      const soonMs = services.clock.elapsedMs() + START_RETRY_MS;
       retryAtMs.set(container.name, why.retryAtMs ?? soonMs);
     }
     const isInit = pod.spec.initContainers?.some(({ name }) => name === container.name) ?? false;
     if (why !== undefined && isInit) break;
   }
+}
+
+function measureStart(
+  { spec }: Pod,
+  container: Container,
+  imageVolumes: ImageVolumes,
+  why: WaitingReason | undefined,
+  { measured }: PodServices,
+): void {
+  const isIn = (list: readonly { readonly name: string }[] | null | undefined): boolean =>
+    (list ?? []).some(({ name }) => name === container.name);
+  const type = isIn(spec.initContainers)
+    ? "init_container"
+    : isIn(spec.ephemeralContainers)
+      ? "ephemeral_container"
+      : "container";
+  measured.pods.containerStarted(type, why?.reason);
+  const mounts = imagesOf(container, imageVolumes).length;
+  if (mounts === 0) return;
+  const isFailed = why?.message.startsWith("ImageVolumeMountFailed") ?? false;
+  measured.pods.imageVolumes(mounts, isFailed ? 0 : mounts, isFailed ? mounts : 0);
 }
 
 async function removeDeadRuns(runtimeState: PodRuntime, { runtime }: PodServices): Promise<void> {

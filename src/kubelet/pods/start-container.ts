@@ -21,6 +21,7 @@ import type { MountedVolume } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
 import { blockDevices } from "./block-devices.ts";
 import { containerMounts, MountError } from "./container-mounts.ts";
+import { type ImageVolumes, imagesOf } from "./image-volumes.ts";
 import { runHook } from "./lifecycle-hooks.ts";
 import { pluginDevices } from "./plugin-devices.ts";
 import { podLogFolder } from "./pod-paths.ts";
@@ -35,6 +36,7 @@ export interface StartRequest {
   readonly sandboxConfig: PodSandboxConfig;
   readonly podIps: readonly string[];
   readonly volumes: ReadonlyMap<string, MountedVolume>;
+  readonly imageVolumes: ImageVolumes;
 }
 
 /** Undefined when it runs; otherwise why not. */
@@ -45,12 +47,25 @@ export async function startContainer(
 ): Promise<WaitingReason | undefined> {
   const { pod, container, sandboxConfig } = request;
   const { events, images } = services;
-  const fail = (reason: string, message: string): WaitingReason => {
+  const noteFailure = (message: string): void =>
     events.container(pod, container.name, "Warning", "Failed", `Error: ${message}`);
+  const fail = (reason: string, message: string): WaitingReason => {
+    noteFailure(message);
     return { reason, message };
   };
-  const image = await images.ensure({ pod, container, sandboxConfig, signal });
-  if (!image.ok) return image;
+  const volumeImages = imagesOf(container, request.imageVolumes);
+  for (const { outcome } of volumeImages) if (!outcome.ok) noteFailure(outcome.reason);
+  const failed = volumeImages.findLast(({ outcome }) => !outcome.ok)?.outcome;
+  if (failed?.ok === false) return failed;
+  const image = await images.ensure({
+    ...{ pod, sandboxConfig, signal },
+    ...{ image: container.image ?? "", pullPolicy: container.imagePullPolicy },
+    note: (type, reason, message) => events.container(pod, container.name, type, reason, message),
+  });
+  if (!image.ok) {
+    noteFailure(image.reason);
+    return image;
+  }
   const notAllowed = whyNotNonRoot(pod, container, image.user);
   if (notAllowed !== undefined) return fail("CreateContainerConfigError", notAllowed);
 
@@ -66,6 +81,8 @@ export async function startContainer(
     const given = pluginDevices(await deviceAnswers(request, services));
     const mounts = await containerMounts({
       ...{ pod, container, env: env.env, podIps: request.podIps, volumes: request.volumes },
+      images: new Map(volumeImages.flatMap(({ name, spec }) => (spec ? [[name, spec]] : []))),
+      canMountRecursiveReadOnly: () => services.node.canMountRecursiveReadOnly(pod),
       hostname: podHostname(pod, services.node.clusterDns.domain),
       paths: services.paths,
       runId: services.random.uuid().slice(0, 8),
@@ -80,6 +97,7 @@ export async function startContainer(
       imageRef: image.ref,
       imageUser: image.user,
       targetId: targetIdOf(container, request.runtime),
+      userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
       memoryCapacityBytes: services.node.memoryCapacityBytes,
       placement: placementOf(pod, container.name, services),
       cgroupVersion: services.cgroups.version,

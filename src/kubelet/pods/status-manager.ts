@@ -24,6 +24,8 @@ export interface StatusManagerOptions {
   readonly logger: Logger;
   /** The pod as the server has it: of a static pod its mirror. */
   apiPod(uid: string): Pod | undefined;
+  /** So long after it had changed, a status was with the server. */
+  onSynced?(seconds: number): void;
 }
 
 interface Entry {
@@ -32,6 +34,8 @@ interface Entry {
   /** What the server answered last. */
   sent: PodStatus | undefined;
   isDirty: boolean;
+  /** Since when the server lacks something. */
+  changedMs: number | undefined;
   finish: boolean;
   running: Promise<void> | undefined;
 }
@@ -55,11 +59,13 @@ export class StatusManager {
     const uid = pod.metadata.uid ?? "";
     const entry = this.#entries.get(uid) ?? {
       ...{ pod, status, sent: undefined, isDirty: false, finish: false, running: undefined },
+      changedMs: undefined,
     };
     this.#entries.set(uid, entry);
     entry.pod = pod;
     entry.status = status;
     entry.isDirty = true;
+    entry.changedMs ??= this.#options.clock.elapsedMs();
     this.#start(uid, entry);
   }
 
@@ -140,7 +146,11 @@ export class StatusManager {
         throw new Error(message);
       }
       entry.sent = next;
+      if (entry.changedMs !== undefined) {
+        this.#options.onSynced?.((this.#options.clock.elapsedMs() - entry.changedMs) / 1000);
+      }
     }
+    if (!entry.isDirty) entry.changedMs = undefined;
     if (!entry.finish) return;
     const gone = await client.delete(
       podKind,

@@ -13,7 +13,8 @@ import { dialWords, httpGet, httpTarget, portNumber } from "./http-get.ts";
 const OUTPUT_MAX = 10 * 1024;
 
 export interface ProbeAnswer {
-  readonly outcome: "success" | "failure" | "warning";
+  /** `error`: the runtime could not be asked; that says nothing of the container. */
+  readonly outcome: "success" | "failure" | "warning" | "error";
   readonly output: string;
 }
 
@@ -28,7 +29,7 @@ export interface ProbeTools {
   readonly runtime: Pick<RuntimeService, "execSync">;
 }
 
-/** Never rejects but when the signal aborts: what cannot be asked has failed. */
+/** Never rejects but when the signal aborts: a server that cannot be asked has failed. */
 export async function runProbe(
   probe: Probe,
   target: ProbeTarget,
@@ -86,7 +87,7 @@ async function execProbe(
     if (error instanceof GrpcError && error.code === GRPC_CODES.DEADLINE_EXCEEDED) {
       return failure(`command timed out: "${cmd.join(" ")}" timed out after ${timeout}s`);
     }
-    return failure(messageOf(error));
+    return { outcome: "error", output: messageOf(error) };
   }
 }
 

@@ -5,7 +5,9 @@
  * 1. A startup probe runs first; the others begin when it has succeeded.
  * 2. A result changes only after as many equal answers in a row as its threshold says.
  * 3. `onChange` is called when the result of a run changed, so that its pod is looked at again.
- * 4. Probes of a run end when it is no longer among those that `track` was last called with.
+ * 4. A probe that the runtime could not carry out changes nothing: no container is restarted because
+ *    the runtime was down.
+ * 5. Probes of a run end when it is no longer among those that `track` was last called with.
  */
 import type { Container, Pod, Probe } from "#api/generated/core.v1.ts";
 import type { ProbeOutcome, ProbeResults } from "#kubelet/decide/pod-actions.ts";
@@ -113,13 +115,19 @@ export class Probes implements ProbeResults {
     const { probe, type, stop } = prober;
     const { signal } = stop;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
-    const delayMs = (probe.initialDelaySeconds ?? 0) * 1000 - (clock.nowMs() - startedMs);
+    // A wall clock that was set back since the start must not hold the first probe back.
+    const ranMs = Math.max(0, clock.nowMs() - startedMs);
+    const delayMs = (probe.initialDelaySeconds ?? 0) * 1000 - ranMs;
     await clock.sleep(Math.max(0, delayMs), signal);
     let last: ProbeOutcome | undefined;
     let inARow = 0;
     for (;;) {
       if (type === "Startup" || this.#hasStarted(prober)) {
         const outcome = await this.#ask(prober, name, signal);
+        if (outcome === undefined) {
+          await this.#pause(prober, periodMs, signal);
+          continue;
+        }
         inARow = outcome === last ? inARow + 1 : 1;
         last = outcome;
         const threshold =
@@ -149,7 +157,8 @@ export class Probes implements ProbeResults {
     return pod !== undefined && (!hasProbe || this.startup(runId) === "success");
   }
 
-  async #ask(prober: Prober, name: string, signal: AbortSignal): Promise<ProbeOutcome> {
+  /** Undefined if the runtime could not be asked: such an answer counts for nothing. */
+  async #ask(prober: Prober, name: string, signal: AbortSignal): Promise<ProbeOutcome | undefined> {
     const { events } = this.#options;
     const { probe, type, pod, podIp, runId } = prober;
     const all = [...(pod.spec.initContainers ?? []), ...(pod.spec.containers ?? [])];
@@ -159,8 +168,14 @@ export class Probes implements ProbeResults {
     const startMs = this.#options.clock.elapsedMs();
     const { outcome, output } = await runProbe(probe, target, this.#options, signal);
     const seconds = (this.#options.clock.elapsedMs() - startMs) / 1000;
-    const result = outcome === "failure" ? "failed" : "successful";
+    const result =
+      outcome === "error" ? "unknown" : outcome === "failure" ? "failed" : "successful";
     this.counts.add({ pod, container: name, type, result, seconds });
+    if (outcome === "error") {
+      const message = `${type} probe errored and resulted in unknown state: ${output}`;
+      events.container(pod, name, "Warning", "Unhealthy", message);
+      return undefined;
+    }
     if (outcome === "failure") {
       const message = `${type} probe failed: ${output}`;
       events.container(pod, name, "Warning", "Unhealthy", message);

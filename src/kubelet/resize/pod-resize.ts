@@ -28,6 +28,8 @@ export class PodResize {
   readonly #services: PodServices;
   readonly #uid: string;
   #pending: { readonly reason: string; readonly message: string } | undefined;
+  /** The generation of the pod that `#pending` is about. */
+  #pendingGeneration = 0;
   #isInProgress = false;
   #error = "";
 
@@ -55,7 +57,7 @@ export class PodResize {
 
   /** Allocates what the spec asks for, if the node can give it. */
   async consider(pod: Pod): Promise<void> {
-    const { allocations, admission, events } = this.#services;
+    const { allocations, admission, events, measured } = this.#services;
     const allocated = allocations.allocated(this.#uid);
     if (allocated === undefined) {
       allocations.allocate(this.#uid, allocationOf(pod));
@@ -72,11 +74,14 @@ export class PodResize {
         : { admitted: false, reason: "Infeasible", message: never };
     if (!verdict.admitted) {
       const reason = verdict.reason === "Infeasible" ? "Infeasible" : "Deferred";
-      if (this.#pending?.message !== verdict.message) {
+      const { generation = 0 } = pod.metadata;
+      if (this.#pending?.reason !== reason || this.#pendingGeneration !== generation) {
         const text = `Pod resize ${reason}: ${resizeSummary(pod, verdict.message)}`;
         events.pod(pod, "Warning", `Resize${reason}`, text);
+        if (never !== undefined) measured.pods.resizeInfeasible(infeasibleDetail(never));
       }
       this.#pending = { reason, message: verdict.message };
+      this.#pendingGeneration = generation;
       if (reason === "Deferred") allocations.wait(this.#uid);
       return;
     }
@@ -96,7 +101,7 @@ export class PodResize {
 
   /** Answers when to try again, if it failed. */
   async carryOut(pod: Pod, runtime: PodRuntime): Promise<number | undefined> {
-    const { allocations, clock, events } = this.#services;
+    const { allocations, clock, events, measured } = this.#services;
     const actuated = allocations.actuated(this.#uid);
     const resizes = this.#resizes(pod, runtime);
     if (resizes.length === 0 && (actuated === undefined || !isPodLevelResize(pod, actuated))) {
@@ -107,21 +112,32 @@ export class PodResize {
       return undefined;
     }
     this.#isInProgress = true;
+    const startMs = clock.elapsedMs();
+    const measure = (isDone: boolean): void =>
+      measured.pods.resized(clock.elapsedMs() - startMs, isDone);
     try {
       await resizeContainers(pod, withAllocation(pod, actuated), resizes, this.#services);
       this.#error = "";
-      return resizes.every(({ restart }) => !restart) ? clock.nowMs() : undefined;
+      measure(true);
+      return resizes.every(({ restart }) => !restart) ? clock.elapsedMs() : undefined;
     } catch (error) {
+      measure(false);
       const why = messageOf(error);
       if (why !== this.#error) {
         events.pod(pod, "Warning", "ResizeError", `Pod resize error: ${resizeSummary(pod, why)}`);
       }
       this.#error = why;
-      return clock.nowMs() + RETRY_MS;
+      return clock.elapsedMs() + RETRY_MS;
     }
   }
 
   #resizes(pod: Pod, runtime: PodRuntime): ContainerResize[] {
     return decideContainerResizes(pod, runtime, this.#services.allocations.actuated(this.#uid));
   }
+}
+
+/** As the metric `pod_infeasible_resizes_total` names it. */
+function infeasibleDetail(message: string): string {
+  const manager = message.includes("CPU Manager") ? "cpu" : "memory";
+  return `guaranteed_pod_${manager}_manager_static_policy`;
 }

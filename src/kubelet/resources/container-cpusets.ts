@@ -39,6 +39,6 @@ export class ContainerCpusets {
       next.set(id, wanted);
     }
     this.#applied = next;
-    return hasFailed ? clock.nowMs() + node.cpuReconcileMs : undefined;
+    return hasFailed ? clock.elapsedMs() + node.cpuReconcileMs : undefined;
   }
 }

@@ -28,6 +28,7 @@ import {
 import { guaranteedCpus } from "#kubelet/decide/resources/guaranteed-cpus.ts";
 import type { ProviderHints, TopologyHint } from "#kubelet/decide/resources/topology-hints.ts";
 import { isSidecar } from "#kubelet/decide/restart.ts";
+import type { CpuCounts, ManagerMetrics } from "#kubelet/node/manager-metrics.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import { cpuCheckpointText, parseCpuCheckpoint } from "./cpu-checkpoint.ts";
 import { containersOf, type HintProvider } from "./hint-provider.ts";
@@ -36,6 +37,7 @@ export interface CpuManagerOptions {
   /** Undefined: the policy `none`. */
   readonly policy: CpuPolicy | undefined;
   readonly folder: string;
+  readonly metrics: Pick<ManagerMetrics, "cpuPinning" | "cpuPinningFailed">;
   /** The shared CPUs changed: containers that run on them must be updated. */
   onShared(): void;
   onWriteFailed(why: string): void;
@@ -91,6 +93,19 @@ export class CpuManager implements HintProvider {
     return this.#state.assigned.get(uid)?.has(container) ?? false;
   }
 
+  /** For metrics. Without a policy nothing is shared out. */
+  counts(cpus: readonly { readonly cpu: number; readonly numaNode: number }[]): CpuCounts {
+    const assigned = [...this.#state.assigned.values()].flatMap((one) => [...one.values()].flat());
+    const byNumaNode = new Map(cpus.map(({ numaNode }) => [numaNode, 0]));
+    for (const { cpu, numaNode } of cpus) {
+      if (assigned.includes(cpu)) byNumaNode.set(numaNode, (byNumaNode.get(numaNode) ?? 0) + 1);
+    }
+    const hasPolicy = this.#options.policy !== undefined;
+    const exclusive = new Set(assigned).size;
+    const shared = hasPolicy ? this.#state.shared.length : 0;
+    return { shared, exclusive, byNumaNode: hasPolicy ? byNumaNode : new Map() };
+  }
+
   concerns(pod: Pod): boolean {
     if (this.#options.policy === undefined) return false;
     return containersOf(pod).some((one) => guaranteedCpus(pod, one) > 0);
@@ -110,10 +125,17 @@ export class CpuManager implements HintProvider {
   }
 
   allocate(pod: Pod, container: Container, { affinity }: TopologyHint): void {
-    const { policy } = this.#options;
-    if (policy === undefined) return;
+    const { policy, metrics } = this.#options;
+    if (policy === undefined || guaranteedCpus(pod, container) === 0) return;
+    metrics.cpuPinning();
     const reusable = this.#reusableOf(pod);
-    const allocated = allocateCpus(policy, this.#state, { pod, container, affinity, reusable });
+    let allocated: ReturnType<typeof allocateCpus>;
+    try {
+      allocated = allocateCpus(policy, this.#state, { pod, container, affinity, reusable });
+    } catch (error) {
+      metrics.cpuPinningFailed();
+      throw error;
+    }
     if (allocated === undefined) return;
     const isInit = (pod.spec.initContainers ?? []).includes(container) && !isSidecar(container);
     const { cpus } = allocated;

@@ -19,7 +19,9 @@ import {
 import { reservedMemory } from "#kubelet/decide/resources/reserved-memory.ts";
 import type { MergeOptions, TopologyPolicy } from "#kubelet/decide/resources/topology-hints.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import type { ManagerMetrics } from "#kubelet/node/manager-metrics.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { CpuManager } from "./cpu-manager.ts";
 import type { HintProvider } from "./hint-provider.ts";
 import { MemoryManager } from "./memory-manager.ts";
@@ -36,7 +38,9 @@ export interface ResourceManagersOptions {
   readonly machine: MachineFacts;
   /** Devices of plug-ins, which are allocated first. */
   readonly devices: HintProvider & { setNumaNodes(nodes: readonly number[]): void };
+  readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: ManagerMetrics;
   onShared(): void;
 }
 
@@ -44,24 +48,26 @@ export interface ResourceManagersOptions {
 export async function createResourceManagers(
   options: ResourceManagersOptions,
 ): Promise<ResourceManagers> {
-  const { config, machine, devices, logger } = options;
+  const { config, machine, devices, clock, logger, metrics } = options;
   const layout = await readMachineLayout(machine.memoryBytes, parseCpuSet);
   const nodes = layout.nodes.map(({ id }) => id);
   const merge = mergeOptions(config, layout);
   const { rootDir: folder } = config;
   const cpus = new CpuManager({
-    ...{ policy: cpuPolicy(config, layout), folder, onShared: options.onShared },
+    ...{ policy: cpuPolicy(config, layout), folder, metrics, onShared: options.onShared },
     onWriteFailed: (why) => logger.warn("cpu_manager_state was not written", { why }),
   });
   const memory = new MemoryManager({
-    ...{ initial: memoryOf(config, machine, layout), folder },
+    ...{ initial: memoryOf(config, machine, layout), folder, metrics },
     onWriteFailed: (why) => logger.warn("memory_manager_state was not written", { why }),
   });
   devices.setNumaNodes(nodes);
   await cpus.load();
   await memory.load();
   const scope = config.topologyManagerScope === "pod" ? "pod" : "container";
-  const topology = new TopologyManager({ providers: [devices, cpus, memory], merge, scope });
+  const providers = [devices, cpus, memory];
+  const topology = new TopologyManager({ providers, merge, scope, clock, metrics });
+  metrics.countCpus(() => cpus.counts(layout.cpus));
   return { cpus, memory, topology };
 }
 

@@ -24,6 +24,7 @@ import {
   NO_MEMORY,
 } from "#kubelet/decide/resources/memory-state.ts";
 import type { ProviderHints, TopologyHint } from "#kubelet/decide/resources/topology-hints.ts";
+import type { ManagerMetrics } from "#kubelet/node/manager-metrics.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import type { HintProvider } from "./hint-provider.ts";
 import { memoryCheckpointText, parseMemoryCheckpoint } from "./memory-checkpoint.ts";
@@ -32,6 +33,7 @@ export interface MemoryManagerOptions {
   /** The machine's memory without allocations. Undefined: the policy `None`. */
   readonly initial: MachineMemoryState | undefined;
   readonly folder: string;
+  readonly metrics: Pick<ManagerMetrics, "memoryPinning" | "memoryPinningFailed">;
   onWriteFailed(why: string): void;
 }
 
@@ -100,8 +102,16 @@ export class MemoryManager implements HintProvider {
   }
 
   allocate(pod: Pod, container: Container, hint: TopologyHint): void {
-    if (this.#options.initial === undefined) return;
-    const given = allocateMemory(this.#state, pod, container, hint, this.#reusableOf(pod));
+    const { initial, metrics } = this.#options;
+    if (initial === undefined || qosClassOf(pod.spec) !== "Guaranteed") return;
+    metrics.memoryPinning();
+    let given: ReturnType<typeof allocateMemory>;
+    try {
+      given = allocateMemory(this.#state, pod, container, hint, this.#reusableOf(pod));
+    } catch (error) {
+      metrics.memoryPinningFailed();
+      throw error;
+    }
     if (given === undefined) return;
     this.#state = given.state;
     this.#reusable = { uid: pod.metadata.uid ?? "", memory: given.reusable };

@@ -9,6 +9,9 @@ import { cpuTopology } from "#kubelet/decide/resources/cpu-topology.ts";
 import { initialMemory } from "#kubelet/decide/resources/memory-state.ts";
 import { cpuPolicyOptions } from "#kubelet/decide/resources/policy-options.ts";
 import type { MergeOptions } from "#kubelet/decide/resources/topology-hints.ts";
+import { addManagerMetrics } from "#kubelet/node/manager-metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { CpuManager } from "./cpu-manager.ts";
 import { parseMemoryCheckpoint } from "./memory-checkpoint.ts";
 import { MemoryManager } from "./memory-manager.ts";
@@ -25,7 +28,11 @@ const nodes = [0, 1].map((id) => ({ id, memoryBytes: 1000, hugePages: {} }));
 const initial = initialMemory(nodes, new Map([[0, new Map([["memory", 100]])]]));
 
 let folder = "";
+let shown = new Metrics();
+let metrics = addManagerMetrics(shown);
 beforeEach(async () => {
+  shown = new Metrics();
+  metrics = addManagerMetrics(shown);
   folder = await mkdtemp(join(tmpdir(), "k8ts-resources-"));
 });
 afterEach(() => rm(folder, { recursive: true }));
@@ -37,16 +44,18 @@ async function managers(
 ) {
   const cpus = new CpuManager({
     policy: createCpuPolicy(topology, 1, [], cpuPolicyOptions(options)),
-    folder,
+    ...{ folder, metrics },
     onShared: () => undefined,
     onWriteFailed: assert.fail,
   });
-  const memory = new MemoryManager({ initial, folder, onWriteFailed: assert.fail });
+  const memory = new MemoryManager({ initial, folder, metrics, onWriteFailed: assert.fail });
   await cpus.load();
   await memory.load();
   const numa = { nodes: [0, 1] };
   const merge = policy === "none" ? undefined : { policy, numa, preferClosest: false };
-  const manager = new TopologyManager({ providers: [cpus, memory], merge, scope });
+  const providers = [cpus, memory];
+  const clock = new VirtualClock(0);
+  const manager = new TopologyManager({ providers, merge, scope, clock, metrics });
   return { cpus, memory, admit: (pod: Pod) => manager.admit(pod) };
 }
 
@@ -160,6 +169,31 @@ test("static memory manager: a container over two nodes keeps others off them", 
   assert.deepEqual(await again.admit(guaranteed("b", "1500m", "500")), { admitted: true });
 });
 
+test("cpu_manager_, memory_manager_ and topology_manager_ metrics count pinning, refusals and CPUs", async () => {
+  const { cpus, admit } = await managers("single-numa-node");
+  metrics.countCpus(() =>
+    cpus.counts(Array.from({ length: 8 }, (_, cpu) => ({ cpu, numaNode: cpu % 2 }))),
+  );
+  await admit(guaranteed("a", "2"));
+  await admit(guaranteed("too-large", "6"));
+  const lines = shown.text().split("\n");
+  for (const line of [
+    "kubelet_cpu_manager_pinning_requests_total 1",
+    "kubelet_cpu_manager_pinning_errors_total 0",
+    "kubelet_cpu_manager_shared_pool_size_millicores 6000",
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count 2",
+    "kubelet_memory_manager_pinning_requests_total 1",
+    "kubelet_topology_manager_admission_requests_total 2",
+    "kubelet_topology_manager_admission_errors_total 1",
+    "kubelet_topology_manager_admission_duration_ms_count 2",
+    'kubelet_container_aligned_compute_resources_count{scope="container",boundary="numa_node"} 1',
+    'kubelet_container_aligned_compute_resources_failure_count{scope="container",boundary="numa_node"} 1',
+  ]) {
+    assert.ok(lines.includes(line), `${line} in ${shown.text()}`);
+  }
+  assert.match(shown.text(), /^kubelet_cpu_manager_allocation_per_numa\{numa_node="1"\} 2$/m);
+});
+
 test("cpu_manager_state: another policy or damage ends the start with upstream's words", async () => {
   const { admit } = await managers();
   await admit(guaranteed("pod", "2"));
@@ -171,7 +205,7 @@ test("cpu_manager_state: another policy or damage ends the start with upstream's
   const path = join(folder, "cpu_manager_state");
   const none = new CpuManager({
     policy: undefined,
-    folder,
+    ...{ folder, metrics },
     onShared: () => undefined,
     onWriteFailed: assert.fail,
   });

@@ -15,7 +15,9 @@ import {
   type ProviderHints,
   type TopologyHint,
 } from "#kubelet/decide/resources/topology-hints.ts";
+import type { ManagerMetrics } from "#kubelet/node/manager-metrics.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { containersOf, type HintProvider } from "./hint-provider.ts";
 
 export interface TopologyManagerOptions {
@@ -24,6 +26,8 @@ export interface TopologyManagerOptions {
   /** Undefined: resources are not aligned. */
   readonly merge: MergeOptions | undefined;
   readonly scope: "container" | "pod";
+  readonly clock: Pick<Clock, "elapsedMs">;
+  readonly metrics: Pick<ManagerMetrics, "aligned" | "topologyAdmission">;
 }
 
 const NO_HINT: TopologyHint = { affinity: undefined, preferred: false };
@@ -37,6 +41,14 @@ export class TopologyManager {
   }
 
   async admit(pod: Pod): Promise<AdmissionVerdict> {
+    const { clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const verdict = await this.#decide(pod);
+    metrics.topologyAdmission(clock.elapsedMs() - startMs, !verdict.admitted);
+    return verdict;
+  }
+
+  async #decide(pod: Pod): Promise<AdmissionVerdict> {
     const providers = this.#options.providers.filter((one) => one.concerns(pod));
     if (providers.length === 0) return { admitted: true };
     return this.#turns.run("", async () => {
@@ -52,11 +64,16 @@ export class TopologyManager {
   }
 
   async #allocate(pod: Pod, providers: readonly HintProvider[]): Promise<void> {
-    const { merge, scope } = this.#options;
+    const { merge, scope, metrics } = this.#options;
+    const isGuaranteed = merge?.policy === "single-numa-node";
+    const count = (isAligned: boolean): void => {
+      if (isGuaranteed) metrics.aligned(scope, "numa_node", isAligned);
+    };
     const hintOf = (hints: (provider: HintProvider) => ProviderHints): TopologyHint => {
       if (merge === undefined) return NO_HINT;
       const { hint, admitted } = mergeHints(providers.map(hints), merge);
       if (admitted) return hint;
+      count(false);
       throw new AdmissionError(
         "TopologyAffinityError",
         "Resources cannot be allocated with Topology locality",
@@ -66,7 +83,9 @@ export class TopologyManager {
     for (const container of containersOf(pod)) {
       const hint = podHint ?? hintOf((one) => one.containerHints(pod, container));
       await allocateAll(providers, pod, container, hint);
+      if (scope === "container") count(true);
     }
+    if (scope === "pod") count(true);
   }
 }
 

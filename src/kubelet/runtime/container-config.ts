@@ -1,6 +1,6 @@
 /** A container as the runtime is asked for it. */
 import type { Container, Pod } from "#api/generated/core.v1.ts";
-import type { Mount } from "#kubelet/cri/common-messages.ts";
+import type { Mount, UserNamespace } from "#kubelet/cri/common-messages.ts";
 import type { ContainerConfig, Device } from "#kubelet/cri/container-messages.ts";
 import { expand } from "#kubelet/decide/inputs/expand.ts";
 import { containerLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
@@ -32,6 +32,8 @@ export interface ContainerOptions {
   readonly cdiDevices: readonly string[];
   /** Of an ephemeral container. */
   readonly targetId: string | undefined;
+  /** Of the pod's sandbox. */
+  readonly userNamespace: UserNamespace | undefined;
   readonly memoryCapacityBytes: number;
   readonly placement: Placement;
   readonly cgroupVersion: 1 | 2;
@@ -51,7 +53,7 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
     args: (container.args ?? []).map((part) => expand(part, lookUp)),
     workingDir: container.workingDir ?? "",
     envs: [...env].map(([key, value]) => ({ key, value: Buffer.from(value) })),
-    mounts,
+    mounts: mounts.map((mount) => ({ ...mount, ...idMappingsOf(options.userNamespace) })),
     devices: options.devices,
     labels: containerLabels(pod, container),
     annotations: {
@@ -78,4 +80,12 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
       securityContext: containerSecurityContext(options),
     },
   };
+}
+
+/** Files of mounts belong to the ids inside of the namespace. */
+function idMappingsOf(
+  userNamespace: UserNamespace | undefined,
+): Pick<Mount, "uidMappings" | "gidMappings"> {
+  const { uids = [], gids = [] } = userNamespace ?? {};
+  return uids.length === 0 ? {} : { uidMappings: uids, gidMappings: gids };
 }

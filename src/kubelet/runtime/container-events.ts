@@ -7,6 +7,7 @@
  */
 import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
+import type { PlegMetrics } from "#kubelet/node/pleg-metrics.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
@@ -26,6 +27,7 @@ export interface ContainerEventsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: PlegMetrics;
   /** The container or sandbox of this id changed. */
   onChange(id: string): void;
 }
@@ -64,6 +66,7 @@ export async function runContainerEvents(
         else hasCri = false;
         continue;
       }
+      options.metrics.connectionFailed();
       logger.debug("container events are followed again", { error });
     }
     await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
@@ -72,13 +75,15 @@ export async function runContainerEvents(
 }
 
 async function followContainerd(
-  { endpoint, cri, clock, onChange }: ContainerEventsOptions,
+  { endpoint, cri, clock, metrics, onChange }: ContainerEventsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   using client = new GrpcClient(endpoint);
   const filters = [`topic=="/tasks/exit"`];
+  metrics.connected();
   for await (const { event } of client.stream(subscribe, { filters }, signal)) {
     if (event === undefined) continue;
+    metrics.event();
     const { containerId, id } = taskEvent.decode(event.value);
     if (id !== "" && id !== containerId) continue; // a process of exec
     void settled(cri, clock, containerId, signal).then(() => onChange(containerId));
@@ -105,10 +110,14 @@ async function settled(
 }
 
 async function followCri(
-  { cri, onChange }: ContainerEventsOptions,
+  { cri, metrics, onChange }: ContainerEventsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const { containerId } of cri.containerEvents(signal)) onChange(containerId);
+  metrics.connected();
+  for await (const { containerId } of cri.containerEvents(signal)) {
+    metrics.event();
+    onChange(containerId);
+  }
 }
 
 async function runRelist(
@@ -126,13 +135,15 @@ async function runRelist(
 
 /** Reports whatever differs from what was known. */
 async function relistOnce(
-  { cri, onChange }: ContainerEventsOptions,
+  { cri, clock, metrics, onChange }: ContainerEventsOptions,
   known: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
+  const startMs = clock.elapsedMs();
   const [{ containers }, { items }] = await Promise.all([
     cri.runtime.listContainers({}),
     cri.runtime.listPodSandbox({}),
   ]);
+  metrics.relisted((clock.elapsedMs() - startMs) / 1000);
   const states = new Map([...containers, ...items].map(({ id, state }) => [id, state]));
   for (const [id, state] of states) if (known.get(id) !== state) onChange(id);
   for (const id of known.keys()) if (!states.has(id)) onChange(id);

@@ -1,6 +1,6 @@
 /** A pod as the runtime is asked for its sandbox. */
 import type { Pod } from "#api/generated/core.v1.ts";
-import { PROFILE_TYPE } from "#kubelet/cri/common-messages.ts";
+import { PROFILE_TYPE, type UserNamespace } from "#kubelet/cri/common-messages.ts";
 import {
   type PodSandboxConfig,
   type PortMapping,
@@ -24,6 +24,7 @@ export interface SandboxOptions {
   readonly hostname: PodHostname;
   readonly logDirectory: string;
   readonly cgroupParent: string;
+  readonly userNamespace: UserNamespace;
 }
 
 export function sandboxConfig(options: SandboxOptions): PodSandboxConfig {
@@ -44,7 +45,7 @@ export function sandboxConfig(options: SandboxOptions): PodSandboxConfig {
       securityContext: {
         privileged: isPrivileged(pod),
         seccomp: { profileType: PROFILE_TYPE.RuntimeDefault },
-        namespaceOptions: namespacesOf(pod),
+        namespaceOptions: namespacesOf(pod, options.userNamespace),
         supplementalGroups: supplementalGroups(pod),
         supplementalGroupsPolicy: groupsPolicy(pod),
         ...(context.runAsUser === undefined ? {} : { runAsUser: { value: context.runAsUser } }),

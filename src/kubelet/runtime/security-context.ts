@@ -12,6 +12,7 @@ import {
   PROFILE_TYPE,
   type SecurityProfile,
   SUPPLEMENTAL_GROUPS_POLICY,
+  type UserNamespace,
 } from "#kubelet/cri/common-messages.ts";
 import type { LinuxContainerSecurityContext } from "#kubelet/cri/container-messages.ts";
 
@@ -37,8 +38,12 @@ const MASKED_PATHS = [
 ];
 const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-export function namespacesOf({ spec }: Pod): NamespaceOption {
+export function namespacesOf(
+  { spec }: Pod,
+  userNamespace: UserNamespace | undefined,
+): NamespaceOption {
   return {
+    ...(userNamespace === undefined ? {} : { usernsOptions: userNamespace }),
     network: spec.hostNetwork ? NAMESPACE_MODE.NODE : NAMESPACE_MODE.POD,
     ipc: spec.hostIPC ? NAMESPACE_MODE.NODE : NAMESPACE_MODE.POD,
     pid: spec.hostPID
@@ -60,6 +65,8 @@ export interface ContainerSecurityOptions {
   readonly imageUser: ImageUser;
   /** Of an ephemeral container: whose processes it sees. */
   readonly targetId: string | undefined;
+  /** Of the pod's sandbox. */
+  readonly userNamespace: UserNamespace | undefined;
   readonly seccompRoot: string;
   readonly seccompDefault: boolean;
 }
@@ -73,7 +80,7 @@ export function containerSecurityContext(
   const runAsUser = context.runAsUser ?? podContext.runAsUser ?? imageUser.uid;
   const runAsGroup = context.runAsGroup ?? podContext.runAsGroup;
   const isDefaultProc = (context.procMount ?? "Default") === "Default";
-  const namespaces = namespacesOf(pod);
+  const namespaces = namespacesOf(pod, options.userNamespace);
   const selinux = context.seLinuxOptions ?? podContext.seLinuxOptions;
   return {
     ...(context.capabilities === undefined

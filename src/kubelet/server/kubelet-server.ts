@@ -8,14 +8,11 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { onAbort } from "#lib/async/aborted.ts";
 import { drained } from "#lib/async/drained.ts";
 import { messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { verifiedSubject } from "#pki/verified-subject.ts";
@@ -60,54 +57,32 @@ export async function startKubeletServer(
 ): Promise<KubeletServer> {
   const { address, port, tls, clientCa } = options;
   let hasCertificate = tls !== undefined;
-  const context = (pair: typeof tls) => ({
-    ...(pair ?? {}),
-    minVersion: "TLSv1.2" as const,
-    ...(clientCa === undefined ? {} : { ca: clientCa }),
-  });
-  const server = createServer({
-    ...context(tls),
-    requestCert: clientCa !== undefined,
-    rejectUnauthorized: false, // other ways to authenticate remain
-  });
-  limitServer(server, LIMITS);
-  server.on("tlsClientError", () => {
-    if (!hasCertificate) {
-      options.logger.warn("http: TLS handshake error", {
-        why: "no serving certificate available for the kubelet",
-      });
-    }
-  });
-  server.on("request", (message, reply) => void answer(options, message, reply));
-  server.on("upgrade", (message, socket, head) => void upgrade(options, message, socket, head));
-  const closed = closedBy(server, signal);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, address, resolve);
-  });
+  const ca = clientCa === undefined ? {} : { ca: clientCa };
+  const tlsFailed = (): void => {
+    if (hasCertificate) return;
+    const why = "no serving certificate available for the kubelet";
+    options.logger.warn("http: TLS handshake error", { why });
+  };
+  const server = await startHttpServer(
+    {
+      at: { host: address, port },
+      // Other ways to authenticate remain for clients without a certificate.
+      tls: { ...tls, ...ca, clientCertificates: clientCa === undefined ? "ignored" : "optional" },
+      limits: LIMITS,
+      tlsFailed,
+      request: (message, reply) => void answer(options, message, reply),
+      upgrade: (message, socket, head) => void upgrade(options, message, socket, head),
+    },
+    signal,
+  );
   return {
-    port: (server.address() as AddressInfo).port,
-    closed,
+    port: server.port,
+    closed: server.closed,
     renew: (pair) => {
       hasCertificate = true;
-      server.setSecureContext(context(pair));
+      server.renew({ ...pair, ...ca });
     },
   };
-}
-
-function closedBy(server: Server, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const upgraded = new Set<Duplex>();
-    server.on("upgrade", (_message, socket) => {
-      upgraded.add(socket);
-      socket.on("close", () => upgraded.delete(socket));
-    });
-    onAbort(signal, () => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-      for (const socket of upgraded) socket.destroy();
-    });
-  });
 }
 
 async function answer(

@@ -62,7 +62,7 @@ export class PodVolumes {
     this.#paths = paths;
     this.#measure = measure;
     this.#plugins = [...volumePlugins, ...more];
-    this.stats = new VolumeStatsCache(tools.clock);
+    this.stats = new VolumeStatsCache(tools.clock, tools.logger);
   }
 
   /** How full the volumes are. */

@@ -9,12 +9,14 @@ import type { Client } from "#client/client.ts";
 import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { VolumeStats } from "./volume-stats.ts";
 
 export interface VolumeTools {
   readonly client: Client;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
 }
@@ -35,7 +37,7 @@ export interface MountedVolume {
   /** What containers see; a device for block volumes. */
   readonly hostPath: string;
   readonly readOnly: boolean;
-  /** When its content should be looked at again, whatever happens. */
+  /** When its content should be looked at again, whatever happens, by the clock's `elapsedMs`. */
   readonly refreshAtMs?: number | undefined;
   /** Whether its files are given to the pod's fsGroup; undefined: as is usual for the plug-in. */
   readonly appliesFsGroup?: boolean;

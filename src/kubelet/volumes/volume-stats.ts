@@ -9,6 +9,8 @@
  */
 import { type DiskUsage, diskUsage } from "#host/disk-usage.ts";
 import { type FilesystemSpace, filesystemSpace } from "#host/node-usage.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 
 const AGE_MS = 60_000;
@@ -43,9 +45,11 @@ export class VolumeStatsCache {
   readonly #known = new Map<string, readonly NamedVolumeStats[]>();
   readonly #measuring = new Map<string, Promise<void>>();
   readonly #measuredMs = new Map<string, number>();
+  readonly #logger: Logger;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
+    this.#logger = logger;
   }
 
   setVolumes(uid: string, volumes: readonly MeasuredVolume[]): void {
@@ -79,7 +83,16 @@ export class VolumeStatsCache {
     const volumes = this.#pods.get(uid) ?? [];
     const found = await Promise.all(
       volumes.map(async ({ name, pvcRef, measure }): Promise<readonly NamedVolumeStats[]> => {
-        const stats = await measure().catch(() => undefined);
+        const stats = await measure().catch((error: unknown) => {
+          // A volume of which nothing can be read yet, such as one of a driver that restarts.
+          const why = messageOf(error);
+          this.#logger.warn("Failed to calculate volume metrics", {
+            podUID: uid,
+            volume: name,
+            why,
+          });
+          return undefined;
+        });
         if (stats === undefined) return [];
         const timeMs = this.#clock.nowMs();
         return [{ ...stats, name, timeMs, ...(pvcRef === undefined ? {} : { pvcRef }) }];

@@ -17,7 +17,7 @@ test("callers that wait in the same turn continue in the same later turn, step b
   assert.deepEqual(steps, ["a1", "b1", "a2", "b2"]);
 });
 
-test("who comes later waits for a turn of its own", async () => {
+test("SharedTurn: who comes later waits for a turn of its own", async () => {
   const turn = new SharedTurn();
   const first = turn.wait();
   await first;

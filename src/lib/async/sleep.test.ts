@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { VirtualClock } from "../time/virtual-clock.ts";
 import { runEvery, TimeoutError, withTimeout } from "./sleep.ts";
 
-test("sleep leaves no listener on its signal", async () => {
+test("runEvery: sleep leaves no listener on its signal", async () => {
   const clock = new VirtualClock();
   const { signal, added } = countingSignal();
   const sleeping = clock.sleep(10, signal);

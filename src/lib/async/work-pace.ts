@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../time/clock.ts";
 import { nextTurn } from "./next-turn.ts";
+import type { Steps } from "./steps.ts";
 
 /** Few tasks take that long; a step may take longer. */
 const WORK_MS = 5;
@@ -25,6 +26,16 @@ export class WorkPace {
   rest(): Promise<void> | undefined {
     const nowMs = this.#clock.elapsedMs();
     return nowMs - this.#sinceMs < WORK_MS ? undefined : this.#pause();
+  }
+
+  /** Runs the steps, with rests between them. */
+  async run<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      const pause = this.rest();
+      if (pause !== undefined) await pause;
+    }
   }
 
   async #pause(): Promise<void> {

@@ -16,7 +16,7 @@ test("waiting readers are served in order, without the limit counting", async ()
   assert.deepEqual(await readers, [1, 2, 3]);
 });
 
-test("a reader that gives up loses nothing for the next", async () => {
+test("BoundedQueue: a reader that gives up loses nothing for the next", async () => {
   const queue = new BoundedQueue<number>(1);
   const controller = new AbortController();
   const gaveUp = assert.rejects(queue.take(controller.signal), /enough/);
@@ -27,7 +27,7 @@ test("a reader that gives up loses nothing for the next", async () => {
   assert.equal(await next, 1);
 });
 
-test("close lets the rest be taken, then ends", async () => {
+test("BoundedQueue: close lets the rest be taken, then ends", async () => {
   const queue = new BoundedQueue<number>(5);
   for (const item of [1, 2]) queue.offer(item);
   queue.close();
@@ -37,7 +37,7 @@ test("close lets the rest be taken, then ends", async () => {
   assert.deepEqual(seen, [1, 2]);
 });
 
-test("close with an error ends every reader with it, at once", async () => {
+test("BoundedQueue: close with an error ends every reader with it, at once", async () => {
   const queue = new BoundedQueue<number>(5);
   queue.offer(1);
   const other = new BoundedQueue<number>(5);

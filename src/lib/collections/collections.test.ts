@@ -5,7 +5,7 @@ import { Heap } from "./heap.ts";
 import { OrderedMap } from "./ordered-map.ts";
 import { Ring } from "./ring.ts";
 
-describe("Heap", () => {
+describe("collections: Heap", () => {
   test("gives everything back in order, whatever the order of pushes and pops", () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.integer(), { freq: 3 })), (operations) => {
@@ -27,7 +27,7 @@ describe("Heap", () => {
   });
 });
 
-describe("Ring", () => {
+describe("collections: Ring", () => {
   test("keeps the last items, oldest first", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.integer()), (capacity, items) => {

@@ -24,6 +24,8 @@ import type { KeepAliveTimes } from "#lib/http2/keep-alive.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { Deadlines } from "#lib/time/deadlines.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
+import { inCallSpan } from "./call-span.ts";
 import type { GrpcMethod } from "./grpc-messages.ts";
 import { errorOfHttp2, GRPC_CODES, GrpcError } from "./grpc-status.ts";
 import { GrpcStream, type GrpcStreamHandler } from "./grpc-stream.ts";
@@ -42,6 +44,8 @@ export interface ChannelOptions {
   readonly messageBytesMax: number;
   readonly connectTimeoutMs: number;
   readonly reconnectMsMax: number;
+  /** Makes spans of calls that are made within a span, and sends their context to the server. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface CallOptions {
@@ -49,6 +53,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Waits for a server that cannot be reached yet, until the deadline. */
   readonly waitForReady?: boolean;
+  /** Sent with this call. */
+  readonly metadata?: readonly HeaderField[];
 }
 
 const RECONNECT_MS_MIN = 100;
@@ -86,7 +92,19 @@ export class GrpcChannel implements Disposable {
   call<Request, Response>(
     method: GrpcMethod<Request, Response>,
     request: Request,
-    { timeoutMs, signal, waitForReady = false }: CallOptions = {},
+    options: CallOptions = {},
+  ): Promise<Response> {
+    const { tracer, address } = this.#options;
+    if (tracer?.isActive !== true) return this.#send(method, request, options);
+    return inCallSpan(tracer, method.path, address, (metadata) =>
+      this.#send(method, request, { ...options, metadata }),
+    );
+  }
+
+  #send<Request, Response>(
+    method: GrpcMethod<Request, Response>,
+    request: Request,
+    { timeoutMs, signal, waitForReady = false, metadata }: CallOptions,
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -109,7 +127,9 @@ export class GrpcChannel implements Disposable {
       });
       if (timeoutMs !== undefined) this.#deadlines.add(call);
       signal?.addEventListener("abort", abort, { once: true });
-      const headers = this.#headersOf(method.path, timeoutMs);
+      const block = this.#headersOf(method.path, timeoutMs);
+      const headers =
+        metadata === undefined ? block : Buffer.concat([block, encodeHeaders(metadata)]);
       if (this.#connection?.isOpen) call.send(this.#connection, headers, bytes);
       else void this.#sendLater(call, headers, bytes, waitForReady);
     });

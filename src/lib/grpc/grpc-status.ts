@@ -29,6 +29,13 @@ export function grpcCodeName(code: number): string {
   return NAMES[code] ?? "UNKNOWN";
 }
 
+/** As Go writes it: `DeadlineExceeded`. Only CANCELLED is spelled in another way. */
+export function goCodeName(code: number): string {
+  if (code === GRPC_CODES.CANCELLED) return "Canceled";
+  const words = grpcCodeName(code).toLowerCase().split("_");
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
 export class GrpcError extends Error {
   override readonly name = "GrpcError";
   readonly code: number;

@@ -1,7 +1,6 @@
 /**
- * The limits of every HTTP/1.1 server but the API server's: connections, headers, and the time that
- * a client may take. The API server has more of them (src/apiserver/http), because it also serves
- * HTTP/2 and knows its clients.
+ * The limits of an HTTP/1.1 server: connections, headers, and the time that a client may take. The API
+ * server has more of them (src/apiserver/http), because it also serves HTTP/2 and knows its clients.
  */
 import type { Server } from "node:http";
 

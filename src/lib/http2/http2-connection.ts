@@ -28,7 +28,6 @@ import {
   FRAME_BYTES_DEFAULT,
   FRAME_HEADER_BYTES,
   frame,
-  frameLength,
   goawayFrame,
   PREFACE,
   readFrameHeader,
@@ -39,10 +38,19 @@ import {
   WINDOW_MAX,
   windowUpdateFrame,
 } from "./frames.ts";
-import { HEADER_LIST_BYTES_MAX, HpackDecoder } from "./hpack-decoder.ts";
+import { HeaderBlocks, type ReceivedHeaders } from "./header-blocks.ts";
+import { HEADER_LIST_BYTES_MAX } from "./hpack-decoder.ts";
 import { Http2Error, http2CodeOf } from "./http2-error.ts";
 import { KeepAlive, type KeepAliveTimes } from "./keep-alive.ts";
 import { Outbox } from "./outbox.ts";
+import {
+  badSize,
+  broken,
+  checkedLength,
+  lost,
+  overflow,
+  withoutPadding,
+} from "./protocol-faults.ts";
 import { RequestSender } from "./request-sender.ts";
 import { UnitSplitter } from "./split-units.ts";
 
@@ -62,20 +70,13 @@ export interface ConnectionOptions {
   onEnd?(error: Http2Error): void;
 }
 
-interface HeaderBlock {
-  readonly streamId: number;
-  readonly isEnd: boolean;
-  readonly parts: Buffer[];
-  bytes: number;
-}
-
 export class Http2Connection {
   readonly #socket: Duplex;
   readonly #options: ConnectionOptions;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #keepAlive: KeepAlive | undefined;
-  readonly #headers = new HpackDecoder();
+  readonly #headers = new HeaderBlocks();
   readonly #streams = new Map<number, StreamState>();
   readonly #waiting = new Fifo<StreamState>();
   readonly #frames: UnitSplitter;
@@ -83,7 +84,6 @@ export class Http2Connection {
   #receivedAtMs = 0;
   #streamsMax = Number.POSITIVE_INFINITY;
   #unacknowledgedBytes = 0;
-  #headerBlock: HeaderBlock | undefined;
   #isReady = false;
   #isDraining = false;
   #end: Http2Error | undefined;
@@ -256,13 +256,14 @@ export class Http2Connection {
     const { type, flags, streamId } = readFrameHeader(bytes, offset);
     const payload = bytes.subarray(offset + FRAME_HEADER_BYTES, end);
     if (!this.#isReady && type !== FRAME.settings) throw broken("SETTINGS do not come first");
-    if (this.#headerBlock !== undefined && type !== FRAME.continuation) {
+    if (this.#headers.isOpen && type !== FRAME.continuation) {
       throw broken("a header block is interrupted");
     }
     if (type === FRAME.data) this.#receiveData(streamId, flags, payload);
-    else if (type === FRAME.headers) this.#receiveHeaders(streamId, flags, payload);
-    else if (type === FRAME.continuation) this.#receiveContinuation(streamId, flags, payload);
-    else if (type === FRAME.windowUpdate) this.#receiveWindowUpdate(streamId, payload);
+    else if (type === FRAME.headers || type === FRAME.continuation) {
+      const received = this.#headers.receive(type, streamId, flags, payload);
+      if (received !== undefined) this.#receiveHeaders(received);
+    } else if (type === FRAME.windowUpdate) this.#receiveWindowUpdate(streamId, payload);
     else if (type === FRAME.rstStream) this.#receiveReset(streamId, payload);
     else if (type === FRAME.settings) this.#receiveSettings(flags, payload);
     else if (type === FRAME.ping) this.#receivePing(flags, payload);
@@ -299,37 +300,12 @@ export class Http2Connection {
     this.#outbox.push(windowUpdateFrame(id, unacknowledgedBytes));
   }
 
-  #receiveHeaders(streamId: number, flags: number, payload: Buffer): void {
-    let part = withoutPadding(flags, payload);
-    if ((flags & FLAG.priority) !== 0) {
-      if (part.length < 5) throw badSize("HEADERS");
-      part = part.subarray(5);
-    }
-    const isEnd = (flags & FLAG.endStream) !== 0;
-    this.#headerBlock = { streamId, isEnd, parts: [], bytes: 0 };
-    this.#receiveContinuation(streamId, flags, part);
-  }
-
-  #receiveContinuation(streamId: number, flags: number, part: Buffer): void {
-    const block = this.#headerBlock;
-    if (block === undefined || block.streamId !== streamId) {
-      throw broken("a continuation of no header block");
-    }
-    block.parts.push(part);
-    block.bytes += part.length;
-    if (block.bytes > HEADER_LIST_BYTES_MAX || block.parts.length > 64) {
-      throw new Http2Error("ENHANCE_YOUR_CALM", "the headers are too long");
-    }
-    if ((flags & FLAG.endHeaders) === 0) return;
-    this.#headerBlock = undefined;
-    const fields = this.#headers.decode(
-      block.parts.length === 1 ? part : Buffer.concat(block.parts, block.bytes),
-    );
+  #receiveHeaders({ streamId, isEnd, fields }: ReceivedHeaders): void {
     const stream = this.#streamOf(streamId);
     if (stream === undefined) return;
-    if (block.isEnd) this.#finish(stream);
-    stream.handler.onHeaders(fields, block.isEnd);
-    if (block.isEnd) stream.handler.onClose(undefined);
+    if (isEnd) this.#finish(stream);
+    stream.handler.onHeaders(fields, isEnd);
+    if (isEnd) stream.handler.onClose(undefined);
   }
 
   /** The server has sent all that it will. */
@@ -419,33 +395,4 @@ export class Http2Connection {
       throw broken(`a frame of stream ${streamId}`);
     return this.#streams.get(streamId);
   }
-}
-
-function checkedLength(bytes: Buffer, offset: number): number {
-  const length = frameLength(bytes, offset);
-  if (length > FRAME_BYTES_DEFAULT) throw badSize("frame");
-  return length;
-}
-
-function withoutPadding(flags: number, payload: Buffer): Buffer {
-  if ((flags & FLAG.padded) === 0) return payload;
-  const padding = payload[0];
-  if (padding === undefined || padding >= payload.length) throw broken("more padding than bytes");
-  return payload.subarray(1, payload.length - padding);
-}
-
-function lost(message: string, notProcessed = false): Http2Error {
-  return new Http2Error("CONNECT_ERROR", message, { notProcessed });
-}
-
-function broken(what: string): Http2Error {
-  return new Http2Error("PROTOCOL_ERROR", `the server breaks the protocol: ${what}`);
-}
-
-function badSize(what: string): Http2Error {
-  return new Http2Error("FRAME_SIZE_ERROR", `the size of a ${what} is not allowed`);
-}
-
-function overflow(): Http2Error {
-  return new Http2Error("FLOW_CONTROL_ERROR", "the server overruns a window");
 }

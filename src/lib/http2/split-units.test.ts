@@ -32,7 +32,7 @@ const STREAM = Buffer.concat([
   frame(1, 5, 3, Buffer.from("a longer header block of this stream")),
 ]);
 
-test("frames that are cut at every byte, and at every two bytes, come out whole", () => {
+test("UnitSplitter: frames that are cut at every byte, and at every two bytes, come out whole", () => {
   const whole = readFrames([STREAM]);
   assert.equal(whole.frames.length, 3);
   for (let first = 0; first <= STREAM.length; first++) {
@@ -47,7 +47,7 @@ test("frames that are cut at every byte, and at every two bytes, come out whole"
   }
 });
 
-test("frames of any sizes come out whole however they are cut", () => {
+test("UnitSplitter: frames of any sizes come out whole however they are cut", () => {
   const anyFrame = fc.record({
     type: fc.nat(9),
     streamId: fc.nat(1_000),
@@ -75,7 +75,7 @@ test("frames of any sizes come out whole however they are cut", () => {
   );
 });
 
-test("an incomplete frame is kept, and no more than it", () => {
+test("UnitSplitter: an incomplete frame is kept, and no more than it", () => {
   const { frames, waitingBytes } = readFrames([STREAM.subarray(0, 15)]);
   assert.deepEqual([frames.length, waitingBytes], [1, 3]);
 });

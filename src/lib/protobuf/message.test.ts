@@ -26,7 +26,7 @@ const sample = defineMessage<Sample>({
   many: [16, { many: inner }],
 });
 
-test("a message reads as it was written", () => {
+test("protobuf message: a message reads as it was written", () => {
   const message: Sample = {
     small: 1,
     big: Number.MAX_SAFE_INTEGER,
@@ -41,14 +41,14 @@ test("a message reads as it was written", () => {
   assert.deepEqual({ ...read, blob: Buffer.from(read.blob) }, message);
 });
 
-test("what is absent reads as zero, and zeros are not written", () => {
+test("protobuf message: what is absent reads as zero, and zeros are not written", () => {
   const zero = sample.decode(Buffer.alloc(0));
   assert.deepEqual([zero.small, zero.id, zero.flag, zero.name], [0, 0n, false, ""]);
   assert.deepEqual([zero.inner, zero.many, zero.blob.length], [undefined, [], 0]);
   assert.equal(sample.encode(zero).length, 0);
 });
 
-test("the bytes are those of the protocol", () => {
+test("protobuf message: the bytes are those of the protocol", () => {
   const rows: [name: string, bytes: Buffer, hex: string][] = [
     [
       "create a watch",
@@ -84,7 +84,7 @@ test("the bytes are those of the protocol", () => {
   for (const [name, bytes, hex] of rows) assert.equal(bytes.toString("hex"), hex, name);
 });
 
-test("unknown fields of every wire type are skipped", () => {
+test("protobuf message: unknown fields of every wire type are skipped", () => {
   const unknown = Buffer.from(
     `${"f80101"}${"f90101020304050607 08"}${"fa01020102"}${"fd0101020304"}`.replaceAll(" ", ""),
     "hex",
@@ -93,7 +93,7 @@ test("unknown fields of every wire type are skipped", () => {
   assert.equal(sample.decode(bytes).small, 7);
 });
 
-test("broken bytes are refused, never read beyond their end", () => {
+test("protobuf message: broken bytes are refused, never read beyond their end", () => {
   const random = seededRandom(1);
   const whole = sample.encode({ big: 1e15, blob: Buffer.alloc(20), many: [{ value: 5 }] });
   for (let length = 1; length < whole.length; length++) {
@@ -113,7 +113,7 @@ test("broken bytes are refused, never read beyond their end", () => {
   }
 });
 
-test("message: repeated scalars, maps and doubles read as they were written", () => {
+test("protobuf message: message: repeated scalars, maps and doubles read as they were written", () => {
   const metadata = message({ name: [1, "text"], attempt: [2, "int"] });
   const config = message({
     metadata: [1, { one: metadata }],

@@ -10,7 +10,7 @@ test.each([
   { typed: "sch", want: undefined },
   { typed: "xyzzy", want: undefined },
   { typed: "", want: undefined },
-])("closest word to $typed is $want", ({ typed, want }) => {
+])("closestWord: closest word to $typed is $want", ({ typed, want }) => {
   const words = ["up", "down", "status", "snapshot", "scheduler", "--port"];
   assert.equal(closestWord(typed, words), want);
 });

@@ -4,7 +4,7 @@ import { unifiedDiff } from "./unified-diff.ts";
 
 const letters = "abcdefghijklmnopqrstuvwxyz".split("");
 
-describe("unified diff", () => {
+describe("unifiedDiff: unified diff", () => {
   const cases = [
     { name: "equal texts have none", before: "a\nb", after: "a\nb", want: "" },
     {

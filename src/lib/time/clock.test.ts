@@ -20,7 +20,7 @@ const clocks: { name: string; create(): { clock: Clock; pass(ms: number): Promis
 ];
 
 for (const { name, create } of clocks) {
-  describe(`${name} clock`, () => {
+  describe(`Clock: ${name} clock`, () => {
     test("schedule never runs synchronously, then runs once", async () => {
       const { clock, pass } = create();
       let ran = 0;
@@ -60,7 +60,7 @@ for (const { name, create } of clocks) {
   });
 }
 
-test("system clock: a delay beyond the timer's range does not fire at once", async () => {
+test("Clock: system clock: a delay beyond the timer's range does not fire at once", async () => {
   const timer = systemClock.schedule(2 ** 31 + 1000, () => assert.fail("fired"));
   await systemClock.sleep(5);
   timer.cancel();

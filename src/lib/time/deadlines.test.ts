@@ -20,7 +20,7 @@ test("deadlines expire in time, in any order of adding; deleted ones do not", as
   assert.deepEqual(expired, ["early@100", "late@300"]);
 });
 
-test("without deadlines no timer is left", () => {
+test("Deadlines: without deadlines no timer is left", () => {
   using clock = new VirtualClock(); // throws at its end if there is one
   const deadlines = new Deadlines(clock);
   const deadline = { atMs: 50, expire: () => undefined };

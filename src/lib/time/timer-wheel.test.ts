@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { TimerWheel } from "./timer-wheel.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("timer wheel: keys are reported in order of their due times, with one timer for all", async () => {
+test("TimerWheel: timer wheel: keys are reported in order of their due times, with one timer for all", async () => {
   const clock = new VirtualClock(0);
   const due: string[] = [];
   const wheel = new TimerWheel<string>(clock, 10, (key) => due.push(`${key} ${clock.nowMs()}`));
@@ -20,7 +20,7 @@ test("timer wheel: keys are reported in order of their due times, with one timer
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("timer wheel: a key that is set again or cancelled is not reported at its old time", async () => {
+test("TimerWheel: timer wheel: a key that is set again or cancelled is not reported at its old time", async () => {
   const clock = new VirtualClock(0);
   const due: string[] = [];
   const wheel = new TimerWheel<string>(clock, 10, (key) => due.push(`${key} ${clock.nowMs()}`));

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { nextTurn } from "../async/next-turn.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("starts at the given time and moves only by advance", async () => {
+test("VirtualClock: starts at the given time and moves only by advance", async () => {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   assert.equal(new Date(clock.nowMs()).toISOString(), "2030-01-01T00:00:00.000Z");
   await nextTurn();
@@ -12,7 +12,7 @@ test("starts at the given time and moves only by advance", async () => {
   assert.equal(clock.elapsedMs(), 1500);
 });
 
-test("a start that is no time is refused", () => {
+test("VirtualClock: a start that is no time is refused", () => {
   assert.throws(() => new VirtualClock("yesterday"), RangeError);
 });
 
@@ -32,7 +32,7 @@ test("runs in order of due time, then of scheduling, each at its own time", asyn
   assert.equal(clock.nowMs(), 25);
 });
 
-test("tasks scheduled while advancing run in the same advance if due", async () => {
+test("VirtualClock: tasks scheduled while advancing run in the same advance if due", async () => {
   const clock = new VirtualClock();
   const ran: number[] = [];
   const again = (): void => {
@@ -45,7 +45,7 @@ test("tasks scheduled while advancing run in the same advance if due", async () 
   assert.equal(clock.pendingTimers, 1);
 });
 
-test("a task due now that is scheduled by a task due now runs before time moves on", async () => {
+test("VirtualClock: a task due now that is scheduled by a task due now runs before time moves on", async () => {
   const clock = new VirtualClock();
   const ran: string[] = [];
   clock.schedule(10, () => {
@@ -70,7 +70,7 @@ test("advance returns when the event loop is quiet: chains of awaits have run", 
   assert.deepEqual(steps, [10, 20, 30, 40, 50]);
 });
 
-test("a day passes in no time", async () => {
+test("VirtualClock: a day passes in no time", async () => {
   const clock = new VirtualClock();
   let ticks = 0;
   const tick = (): void => {
@@ -82,17 +82,17 @@ test("a day passes in no time", async () => {
   assert.equal(ticks, 24 * 60);
 });
 
-test("cannot go back", async () => {
+test("VirtualClock: cannot go back", async () => {
   await assert.rejects(new VirtualClock().advance(-1), RangeError);
 });
 
-test("a timer left behind fails the test that left it, and names the place", () => {
+test("VirtualClock: a timer left behind fails the test that left it, and names the place", () => {
   const clock = new VirtualClock();
   clock.schedule(5, () => undefined);
   assert.throws(() => clock[Symbol.dispose](), /1 timer\(s\) left behind:\n.*virtual-clock\.test/s);
 });
 
-test("a clock without timers is disposed of quietly", async () => {
+test("VirtualClock: a clock without timers is disposed of quietly", async () => {
   const clock = new VirtualClock();
   clock.schedule(5, () => undefined).cancel();
   clock.schedule(5, () => undefined);

@@ -4,7 +4,7 @@
  * Promises:
  * 1. `add` never waits and never fails. A full queue drops the span and counts it.
  * 2. Spans are sent in batches, at the latest DELAY_MS after the first of a batch. Nothing runs while
- *    there are no spans.
+ * 2. No timer is set while there are no spans.
  * 3. A batch that the collector does not take is dropped; the next one is tried after a backoff. The
  *    failure is logged once until a batch is taken again.
  * 4. `close` sends what is queued, for at most CLOSE_MS.

@@ -7,6 +7,8 @@
  * Spans of traces that are not recorded still pass the context on, and cost no more than that.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { MaybePromise } from "../async/maybe-promise.ts";
+import { messageOf } from "../caught.ts";
 import type { Random } from "../random.ts";
 import type { Clock } from "../time/clock.ts";
 import type { OtlpKeyValue, OtlpSpan } from "./otlp-messages.ts";
@@ -98,8 +100,28 @@ export class Tracer {
       span.end();
       return result;
     } catch (error) {
-      span.end({}, { message: error instanceof Error ? error.message : String(error) });
+      span.end({}, { message: messageOf(error) });
       throw error;
+    }
+  }
+
+  /** A span below the current one, as long as `work` takes. Without a current span there is none. */
+  child<T>(options: SpanOptions, work: () => MaybePromise<T>): MaybePromise<T> {
+    if (!this.isActive) return work();
+    const span = this.start(options);
+    const fail = (error: unknown): never => {
+      span.end({}, { message: messageOf(error) });
+      throw error;
+    };
+    const end = (result: T): T => {
+      span.end();
+      return result;
+    };
+    try {
+      const result = this.within(span, work);
+      return result instanceof Promise ? result.then(end, fail) : end(result);
+    } catch (error) {
+      return fail(error);
     }
   }
 

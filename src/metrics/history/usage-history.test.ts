@@ -4,7 +4,7 @@ import { UsageHistory } from "./usage-history.ts";
 
 const ROUND_MS = 15_000;
 
-test("history: samples come back in order, exact to 0.02 %", () => {
+test("UsageHistory: history: samples come back in order, exact to 0.02 %", () => {
   const history = new UsageHistory();
   const values = [
     [0, 0],
@@ -27,7 +27,7 @@ test("history: samples come back in order, exact to 0.02 %", () => {
   }
 });
 
-test("history: rounds without the series have no sample, unknown series have none", () => {
+test("UsageHistory: history: rounds without the series have no sample, unknown series have none", () => {
   const history = new UsageHistory();
   for (const round of [0, 1, 2]) {
     history.beginRound(round * ROUND_MS);
@@ -37,7 +37,7 @@ test("history: rounds without the series have no sample, unknown series have non
   assert.deepEqual(history.samples("b"), []);
 });
 
-test("history: an hour is kept; a series that ended is forgotten and its slot used again", () => {
+test("UsageHistory: history: an hour is kept; a series that ended is forgotten and its slot used again", () => {
   const history = new UsageHistory();
   for (let round = 0; round < 1_000; round++) {
     history.beginRound(round * ROUND_MS);

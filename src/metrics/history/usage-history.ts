@@ -4,7 +4,8 @@
  * Promises:
  * 1. A sample of a series (processor and memory) takes 4 bytes: two 16-bit numbers on a logarithmic scale,
  *    exact to 0.02 %, from 1 µ-core to 4,000 cores and from 4 KiB to 16 TiB.
- * 2. At most ROUNDS_MAX rounds and SERIES_MAX series are kept; more series are not recorded.
+ * 2. At most ROUNDS_MAX rounds of BYTES_MAX together, and SERIES_MAX series are kept; more series are not
+ *    recorded. In a very large cluster that is less than an hour.
  * 3. A series that has no sample left is forgotten.
  *
  * The samples of one round lie in one array (a column); a series is a slot, the same in every column. A slot
@@ -32,6 +33,7 @@ interface Column {
 const HISTORY_MS = 3_600_000;
 const ROUNDS_MAX = 400;
 const SERIES_MAX = 250_000;
+const BYTES_MAX = 48 * 1024 * 1024;
 const SLOTS_MIN = 64;
 
 export class UsageHistory {
@@ -55,7 +57,7 @@ export class UsageHistory {
     this.#columns.push({ timeMs, codes: new Uint16Array(2 * Math.max(SLOTS_MIN, this.#slots)) });
     const isOld = ({ timeMs: then }: Column): boolean => then < timeMs - HISTORY_MS;
     const old = this.#columns.findIndex((column) => !isOld(column));
-    const dropped = Math.max(old, this.#columns.length - ROUNDS_MAX);
+    const dropped = Math.max(old, this.#columns.length - ROUNDS_MAX, this.#overflow());
     if (dropped === 0) return;
     this.#columns = this.#columns.slice(dropped);
     this.#firstRound += dropped;
@@ -84,6 +86,16 @@ export class UsageHistory {
         { timeMs, cpuCores: decode(cpu, CPU_UNIT), memoryBytes: decode(memory, MEMORY_UNIT) },
       ];
     });
+  }
+
+  /** How many of the oldest columns are too much together. */
+  #overflow(): number {
+    let bytes = 0;
+    const first = this.#columns.findLastIndex(({ codes }) => {
+      bytes += codes.byteLength;
+      return bytes > BYTES_MAX;
+    });
+    return first + 1;
   }
 
   #create(key: string): Series | undefined {

@@ -37,7 +37,7 @@ test("/metrics/resource: node and containers with their times; pods that are not
   );
 });
 
-test("/metrics/resource: samples without a time were taken now", () => {
+test("readNodeSample: /metrics/resource: samples without a time were taken now", () => {
   const text = "node_cpu_usage_seconds_total 1\nnode_memory_working_set_bytes 2\n";
   assert.equal(readNodeSample(text, 77).node?.timeMs, 77);
 });

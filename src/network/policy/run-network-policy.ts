@@ -10,11 +10,10 @@
  * 5. Connections that were allowed go on when policies change.
  * 6. When the signal aborts the rules are removed.
  */
+
 import type { Pod } from "#api/generated/core.v1.ts";
-import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
-import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { networkPolicyKind } from "#api/kinds/networking/v1/network-policy.ts";
 import type { Client } from "#client/client.ts";
+import { namespaceResource, networkPolicyResource, podResource } from "#client/node-resources.ts";
 import { SharedInformers } from "#client/shared-informers.ts";
 import { runProgram } from "#host/run-program.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
@@ -73,9 +72,9 @@ async function run(
   }
   await enableBridgeNetfilter(logger);
   const informers = new SharedInformers({ client, clock, random, logger });
-  const policies = informers.hold(networkPolicyKind, {}, signal);
-  const pods = informers.hold(podKind, {}, signal);
-  const namespaces = informers.hold(namespaceKind, {}, signal);
+  const policies = informers.hold(networkPolicyResource, {}, signal);
+  const pods = informers.hold(podResource, {}, signal);
+  const namespaces = informers.hold(namespaceResource, {}, signal);
   const changed = new WakeUp();
   policies.informer.on(() => changed.wake());
   namespaces.informer.on(({ next, old }) => {

@@ -1,9 +1,5 @@
 /** A small HTTP server for health and metrics: GET only, few connections, ends with the signal. */
-
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onAbort } from "#lib/async/aborted.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { type HttpServerOptions, startHttpServer } from "#lib/http/start-http-server.ts";
 
 export interface Page {
   readonly code: number;
@@ -23,22 +19,14 @@ export async function startPageServer(
   { host, port, page }: PageServerOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const server = createServer((request, reply) => {
-    const [path = "/"] = (request.url ?? "/").split("?", 1);
+  const request: HttpServerOptions["request"] = ({ method, url = "/" }, reply) => {
+    const [path = "/"] = url.split("?", 1);
     const { code, body, headers } = page(path) ?? NOT_FOUND;
     reply.writeHead(code, { "x-content-type-options": "nosniff", ...headers });
-    reply.end(request.method === "HEAD" ? undefined : body);
-  });
-  limitServer(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  onAbort(signal, () => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return (server.address() as AddressInfo).port;
+    reply.end(method === "HEAD" ? undefined : body);
+  };
+  const server = await startHttpServer({ at: { host, port }, request }, signal);
+  return server.port;
 }
 
 export function textPage(body: string): Page {

@@ -144,7 +144,7 @@ describe("endpoints of a Service port", () => {
   }
 });
 
-describe("external traffic", () => {
+describe("decideServiceRules: external traffic", () => {
   const nodePort = { type: "NodePort" };
   const local = { type: "NodePort", externalTrafficPolicy: "Local" };
   const rows = [

@@ -13,6 +13,8 @@ export interface Endpoint {
   readonly nodeHints: readonly string[];
 }
 
+const NONE: readonly string[] = [];
+
 /** Key of `endpointsByPort`: the port's name and protocol. */
 export function portKey(name: string | undefined, protocol: string | undefined): string {
   return `${name ?? ""}/${(protocol ?? "TCP").toLowerCase()}`;
@@ -52,8 +54,10 @@ function endpointOf(
   family: IpFamily,
   nodeName: string,
 ): Endpoint | undefined {
-  const [ip] = addressesOf(family, (addresses ?? []).slice(0, 1));
-  if (ip === undefined) return undefined;
+  const [given] = addresses ?? [];
+  const [canonical] = given === undefined ? [] : addressesOf(family, [given]);
+  if (canonical === undefined) return undefined;
+  const ip = canonical === given ? given : canonical; // one copy of the text
   return {
     ip,
     port,
@@ -61,8 +65,8 @@ function endpointOf(
     isReady: conditions?.ready !== false,
     isServing: conditions?.serving !== false,
     isTerminating: conditions?.terminating === true,
-    zoneHints: (hints?.forZones ?? []).map(({ name }) => name),
-    nodeHints: (hints?.forNodes ?? []).map(({ name }) => name),
+    zoneHints: hints?.forZones?.map(({ name }) => name) ?? NONE,
+    nodeHints: hints?.forNodes?.map(({ name }) => name) ?? NONE,
   };
 }
 

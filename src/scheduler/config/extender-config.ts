@@ -1,10 +1,11 @@
-/** A scheduler extender: a webhook that filters, scores or binds. */
+/** A scheduler extender: a webhook that filters, scores, binds or reviews preemptions. */
 export interface ExtenderConfig {
   readonly urlPrefix: string;
   /** A verb that is empty is not asked for. */
   readonly filterVerb: string;
   readonly prioritizeVerb: string;
   readonly bindVerb: string;
+  readonly preemptVerb: string;
   readonly weight: number;
   readonly tls: {
     readonly insecure: boolean;

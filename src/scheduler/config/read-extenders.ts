@@ -34,6 +34,7 @@ function readExtender(one: Json, path: Path, errors: FieldError[]): ExtenderConf
     filterVerb: text("filterVerb"),
     prioritizeVerb: text("prioritizeVerb"),
     bindVerb: text("bindVerb"),
+    preemptVerb: text("preemptVerb"),
     weight,
     tls: {
       insecure: tls.insecure === true || (one.enableHTTPS === true && tls.caData === undefined),

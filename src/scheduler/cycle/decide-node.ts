@@ -1,20 +1,22 @@
 /**
  * The scheduling decision: which node a pod shall run on, or why on none. It reads the snapshot and
- * writes nothing; without extenders it does not await.
+ * writes nothing. It awaits extenders, and between the steps of a long preemption; nothing else.
  */
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
 import type {
   NominatedPods,
   Plugin,
   PostFilterContext,
   PostFilterResult,
-  Rejected,
+  PreemptionReview,
 } from "#scheduler/plugin.ts";
 import { unresolvable } from "#scheduler/plugin.ts";
+import { type Pause, resultInSlices } from "#scheduler/preemption/steps.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
-import { type FilterRun, startFilters } from "./filter-run.ts";
+import { type FilterRun, type PreFilterRejection, startFilters } from "./filter-run.ts";
 import { type FoundNodes, feasibleNodesWanted, findNodes } from "./find-nodes.ts";
 import { type Diagnosis, fitErrorMessage } from "./fit-error.ts";
 import type { Profile } from "./profile.ts";
@@ -54,22 +56,36 @@ export type Decision =
 export interface Extenders {
   readonly hasFilters: boolean;
   readonly hasScores: boolean;
+  /** Undefined if no extender wants a say in preemption. */
+  readonly review: ((snapshot: Snapshot) => PreemptionReview) | undefined;
   filter(pod: PodInfo, found: FoundNodes): Promise<FoundNodes>;
   score(pod: PodInfo, scored: ScoredNodes): Promise<ScoredNodes>;
 }
 
 const ALL_UNRESOLVABLE = unresolvable();
+const NONE_UNASKED: ReadonlySet<string> = new Set();
 
-export function decideNode(profile: Profile, pod: PodInfo, world: World): Decision {
+/** A promise only if `pause` interrupts a preemption that takes long. */
+export function decideNode(
+  profile: Profile,
+  pod: PodInfo,
+  world: World,
+  pause: Pause,
+): MaybePromise<Decision> {
   const search = searchNodes(profile, pod, world);
   if (search.outcome === "none") return search;
   const { found, run } = search;
+  if (found.feasible.length === 0) {
+    const context = postFilterContext(run, found);
+    const answer = runPostFilters(profile, pod, context, run.states, pause);
+    return andThen(answer, (done) => noFit(world, run, found, done));
+  }
   const scored =
     found.feasible.length > 1
       ? scoreNodes(profile, pod, found.feasible, world.snapshot, run.states, found.known)
       : undefined;
   const best = scored === undefined ? 0 : pickBest(scored.totals);
-  return concludeSearch(profile, pod, world, run, found, scored, best);
+  return chosen(run, found, scored, best);
 }
 
 /** The same with extenders, which makes it wait for their answers. */
@@ -78,18 +94,28 @@ export async function decideNodeWithExtenders(
   pod: PodInfo,
   world: World,
   extenders: Extenders,
+  pause: Pause,
 ): Promise<Decision> {
   const search = searchNodes(profile, pod, world);
   if (search.outcome === "none") return search;
   const { run } = search;
   const found = await extenders.filter(pod, search.found);
+  if (found.feasible.length === 0) {
+    const review = extenders.review?.(world.snapshot);
+    const context = postFilterContext(run, found);
+    const answer =
+      review === undefined
+        ? runPostFilters(profile, pod, context, run.states, pause)
+        : runReviewedPostFilters(profile, pod, context, run.states, review);
+    return noFit(world, run, found, await answer);
+  }
   let scored: ScoredNodes | undefined;
   if (found.feasible.length > 1) {
     scored = scoreNodes(profile, pod, found.feasible, world.snapshot, run.states);
     scored = await extenders.score(pod, scored);
   }
   const best = scored === undefined ? 0 : pickAnyBest(scored.totals, world.random);
-  return concludeSearch(profile, pod, world, run, found, scored, best);
+  return chosen(run, found, scored, best);
 }
 
 type Search =
@@ -122,27 +148,31 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   return { outcome: "searched", run, found };
 }
 
-function concludeSearch(
-  profile: Profile,
-  pod: PodInfo,
-  world: World,
+function chosen(
   run: FilterRun,
   found: FoundNodes,
   scored: ScoredNodes | undefined,
   best: number,
 ): Decision {
-  const [only] = found.feasible;
-  if (only === undefined) return noFit(profile, pod, world, run, found);
-  const node = scored === undefined ? only : scored.nodes[best]!;
+  const node = scored === undefined ? found.feasible[0]! : scored.nodes[best]!;
   return { outcome: "node", node, states: run.states, found, scored };
 }
 
+function postFilterContext(run: FilterRun, found: FoundNodes): PostFilterContext {
+  return {
+    verdicts: found.verdicts,
+    absent: found.absent ?? ALL_UNRESOLVABLE,
+    isRepeatable: run.isRepeatable,
+    unasked: NONE_UNASKED,
+    trial: (node) => run.trial(node),
+  };
+}
+
 function noFit(
-  profile: Profile,
-  pod: PodInfo,
   { snapshot }: World,
   run: FilterRun,
   found: FoundNodes,
+  { nomination, message }: PostFilterAnswer,
 ): Decision {
   const diagnosis: Diagnosis = {
     nodeCount: snapshot.nodes.length,
@@ -151,13 +181,6 @@ function noFit(
     preFilterMessage: undefined,
     plugins: new Set([...found.rejections.keys(), ...run.narrowing]),
   };
-  const context = {
-    verdicts: found.verdicts,
-    absent: found.absent ?? ALL_UNRESOLVABLE,
-    isRepeatable: run.isRepeatable,
-    trial: (node: NodeInfo) => run.trial(node),
-  };
-  const { nomination, message } = runPostFilters(profile, pod, context, run.states);
   return {
     outcome: "none",
     message: fitErrorMessage(diagnosis, message),
@@ -167,23 +190,65 @@ function noFit(
   };
 }
 
+interface PostFilterAnswer {
+  readonly nomination: PostFilterResult | undefined;
+  readonly message: string;
+}
+
 function runPostFilters(
   { postFilter }: Profile,
   pod: PodInfo,
   context: PostFilterContext,
   states: ReadonlyMap<Plugin, unknown>,
-): { nomination: PostFilterResult | undefined; message: string } {
-  const messages: string[] = [];
-  let nomination: PostFilterResult | undefined;
+  pause: Pause,
+): MaybePromise<PostFilterAnswer> {
+  const from = (
+    index: number,
+    before: readonly PostFilterResult[],
+  ): MaybePromise<PostFilterAnswer> => {
+    const plugin = postFilter[index];
+    if (plugin === undefined) return answerOf(before);
+    const steps = plugin.postFilterSteps?.(pod, context);
+    const result =
+      steps === undefined
+        ? plugin.postFilter!(pod, context, states.get(plugin))
+        : resultInSlices(steps, pause);
+    return andThen(result, (one) =>
+      isFinal(one) ? answerOf([...before, one]) : from(index + 1, [...before, one]),
+    );
+  };
+  return from(0, []);
+}
+
+async function runReviewedPostFilters(
+  { postFilter }: Profile,
+  pod: PodInfo,
+  context: PostFilterContext,
+  states: ReadonlyMap<Plugin, unknown>,
+  review: PreemptionReview,
+): Promise<PostFilterAnswer> {
+  const results: PostFilterResult[] = [];
   for (const plugin of postFilter) {
-    const result = plugin.postFilter!(pod, context, states.get(plugin));
-    if (result.succeeded || result.unresolvable === true) {
-      return { nomination: result, message: result.message };
-    }
-    if (result.nominatedNode !== undefined) nomination = result;
-    messages.push(result.message);
+    const result =
+      (await plugin.postFilterWithExtenders?.(pod, context, review)) ??
+      plugin.postFilter!(pod, context, states.get(plugin));
+    results.push(result);
+    if (isFinal(result)) break;
   }
-  return { nomination, message: messages.join(", ") };
+  return answerOf(results);
+}
+
+function isFinal({ succeeded, unresolvable }: PostFilterResult): boolean {
+  return succeeded || unresolvable === true;
+}
+
+function answerOf(results: readonly PostFilterResult[]): PostFilterAnswer {
+  const last = results.at(-1);
+  if (last !== undefined && isFinal(last)) return { nomination: last, message: last.message };
+  return {
+    nomination: results.findLast(({ nominatedNode }) => nominatedNode !== undefined),
+    message: results.map(({ message }) => message).join(", "),
+  };
 }
 
 function noNodes(): Decision & { outcome: "none" } {
@@ -207,7 +272,7 @@ function rejectedBefore(
   profile: Profile,
   pod: PodInfo,
   nodeCount: number,
-  { rejection, plugins }: { readonly rejection: Rejected; readonly plugins: readonly string[] },
+  { rejection, plugins, unasked }: PreFilterRejection,
 ): Decision & { outcome: "none" } {
   const diagnosis: Diagnosis = {
     nodeCount,
@@ -216,19 +281,20 @@ function rejectedBefore(
     preFilterMessage: rejection.reasons.join(", "),
     plugins: new Set(plugins),
   };
-  const { nomination, message } = runPostFilters(
-    profile,
-    pod,
-    {
-      verdicts: diagnosis.verdicts,
-      absent: { ...rejection, preemptionMayHelp: false },
-      isRepeatable: false,
-      trial: () => {
-        throw new Error("no filters ran");
-      },
+  const context: PostFilterContext = {
+    verdicts: diagnosis.verdicts,
+    absent: { ...rejection, preemptionMayHelp: false },
+    ...{ isRepeatable: false, unasked },
+    trial: () => {
+      throw new Error("no filters ran");
     },
-    new Map(),
-  );
+  };
+  const results: PostFilterResult[] = [];
+  for (const plugin of profile.postFilter) {
+    results.push(plugin.postFilter!(pod, context, undefined));
+    if (isFinal(results.at(-1)!)) break;
+  }
+  const { nomination, message } = answerOf(results);
   return {
     outcome: "none",
     message: fitErrorMessage(diagnosis, message),

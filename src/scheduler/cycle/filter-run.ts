@@ -30,9 +30,15 @@ interface ActiveFilter {
   state: unknown;
 }
 
-export type PreFilterOutcome =
-  | { readonly ok: true; readonly run: FilterRun }
-  | { readonly ok: false; readonly rejection: Rejected; readonly plugins: readonly string[] };
+export type PreFilterOutcome = { readonly ok: true; readonly run: FilterRun } | PreFilterRejection;
+
+export interface PreFilterRejection {
+  readonly ok: false;
+  readonly rejection: Rejected;
+  readonly plugins: readonly string[];
+  /** The plugins that were not asked any more. */
+  readonly unasked: ReadonlySet<string>;
+}
 
 /** Runs preFilter of all plugins. */
 export function startFilters(
@@ -46,11 +52,14 @@ export function startFilters(
   const narrowing: string[] = [];
   let nodeNames: ReadonlySet<string> | undefined;
   let soft: { rejection: Rejected; plugin: string } | undefined;
-  for (const plugin of profile.preFilter) {
+  const unaskedAfter = (index: number): ReadonlySet<string> =>
+    new Set(profile.preFilter.slice(index + 1).map(({ name }) => name));
+  for (const [index, plugin] of profile.preFilter.entries()) {
     const result = plugin.preFilter!(pod, snapshot);
     if ("fits" in result) {
       if (!result.preemptionMayHelp) {
-        return { ok: false, rejection: result, plugins: [plugin.name] };
+        const plugins = [plugin.name];
+        return { ok: false, rejection: result, plugins, unasked: unaskedAfter(index) };
       }
       soft = { rejection: result, plugin: plugin.name };
       continue;
@@ -66,10 +75,14 @@ export function startFilters(
     nodeNames =
       nodeNames === undefined ? names : new Set([...nodeNames].filter((name) => names.has(name)));
     if (nodeNames.size === 0) {
-      return { ok: false, rejection: noCommonNode(narrowing), plugins: narrowing };
+      const rejection = noCommonNode(narrowing);
+      return { ok: false, rejection, plugins: narrowing, unasked: unaskedAfter(index) };
     }
   }
-  if (soft !== undefined) return { ok: false, rejection: soft.rejection, plugins: [soft.plugin] };
+  if (soft !== undefined) {
+    const { rejection, plugin } = soft;
+    return { ok: false, rejection, plugins: [plugin], unasked: new Set() };
+  }
   const active = profile.filter
     .filter((plugin) => !skipped.has(plugin))
     .map((plugin) => ({ plugin, state: states.get(plugin) }));

@@ -7,6 +7,7 @@ import { type Rejected, rejected, unresolvable } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Extenders } from "./decide-node.ts";
+import { reviewPreemption } from "./extender-preemption.ts";
 import type { FoundNodes } from "./find-nodes.ts";
 import type { ExtenderBinder } from "./scheduler.ts";
 import type { ScoredNodes } from "./score-nodes.ts";
@@ -30,6 +31,10 @@ export function httpExtenders(configs: readonly ExtenderConfig[]): Extenders & E
   return {
     hasFilters: configs.some(({ filterVerb }) => filterVerb !== ""),
     hasScores: configs.some(({ prioritizeVerb }) => prioritizeVerb !== ""),
+    review: configs.every(({ preemptVerb }) => preemptVerb === "")
+      ? undefined
+      : (snapshot) => (pod, candidates) =>
+          reviewPreemption(interested(pod), pod, candidates, snapshot, send),
     filter: async (pod, found) => {
       for (const config of interested(pod)) {
         if (config.filterVerb === "" || found.feasible.length === 0) continue;

@@ -1,5 +1,6 @@
 /** Pods that have a node and wait for a plugin to let them go there. */
 
+import { formatDuration } from "#api/meta/duration.ts";
 import type { Clock, Timer } from "#lib/time/clock.ts";
 import {
   FITS,
@@ -76,7 +77,8 @@ export class Permits {
         resolve(answer);
       };
       for (const [plugin, { waitMs }] of waits) {
-        const text = `rejected due to timeout after waiting ${waitMs / 1000}s at plugin ${plugin}`;
+        const waited = formatDuration(BigInt(Math.round(waitMs)) * 1_000_000n);
+        const text = `rejected due to timeout after waiting ${waited} at plugin ${plugin}`;
         const verdict = rejected(text);
         timers.set(
           plugin,

@@ -128,7 +128,7 @@ export class SchedulerEvents {
   #event(event: SchedulerEvent, nowMs: number): Event {
     const { about, related, type, reason, action, message, schedulerName } = event;
     this.#count += 1n;
-    const unique = (BigInt(nowMs) * 1_000_000n + this.#count).toString(16);
+    const unique = (BigInt(Math.trunc(nowMs)) * 1_000_000n + this.#count).toString(16);
     return {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",

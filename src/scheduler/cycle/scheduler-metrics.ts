@@ -1,5 +1,5 @@
 /** The scheduler's metrics, under upstream's names. */
-import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "#lib/metrics.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
@@ -10,6 +10,13 @@ export interface SchedulerMetrics {
   readonly algorithmDuration: Histogram;
   readonly preemptionAttempts: Counter;
   readonly preemptionVictims: Histogram;
+  /** Pods that are being bound. */
+  readonly binding: Gauge;
+  permitWaited(result: "Success" | "Unschedulable", durationMs: number): void;
+  preempted(isOk: boolean, durationMs: number): void;
+  claimCreated(isOk: boolean): void;
+  /** One device with binding conditions was waited for. */
+  waitedForDevice(profile: string, driver: string, status: string, durationMs: number): void;
   scheduled(profile: string, pod: QueuedPod, durationMs: number, nowMs: number): void;
   failed(profile: string, isError: boolean, durationMs: number): void;
 }
@@ -54,6 +61,7 @@ export function registerSchedulerMetrics(
   };
   const sliByAttempts: Histogram[] = [];
   return {
+    ...registerTaskMetrics(metrics),
     algorithmDuration: metrics.histogram({
       name: "scheduler_scheduling_algorithm_duration_seconds",
       help: "Scheduling algorithm latency in seconds.",
@@ -80,6 +88,68 @@ export function registerSchedulerMetrics(
   };
 }
 
+type TaskMetrics = Pick<
+  SchedulerMetrics,
+  "binding" | "permitWaited" | "preempted" | "claimCreated" | "waitedForDevice"
+>;
+
+/** Of what runs beside the scheduling loop. */
+function registerTaskMetrics(metrics: Metrics): TaskMetrics {
+  const permitWait = metrics.histogram({
+    name: "scheduler_permit_wait_duration_seconds",
+    help: "Duration of waiting on permit.",
+    labels: ["result"],
+    buckets: exponential(0.001, 2, 15),
+  });
+  const preemptions = metrics.counter({
+    name: "scheduler_preemption_goroutines_execution_total",
+    help: "Number of preemption goroutines executed.",
+    labels: ["result"],
+  });
+  const preemptionDuration = metrics.histogram({
+    name: "scheduler_preemption_goroutines_duration_seconds",
+    help: "Duration in seconds for running goroutines for the preemption.",
+    labels: ["result"],
+    buckets: exponential(0.01, 2, 20),
+  });
+  const claims = metrics.counter({
+    name: "scheduler_resourceclaim_creates_total",
+    help: "Number of ResourceClaims creation requests within scheduler",
+    labels: ["status"],
+  });
+  const deviceLabels = ["profile", "driver", "status"];
+  const devices = metrics.counter({
+    name: "scheduler_dra_bindingconditions_allocations_total",
+    help: "Number of allocations using devices with BindingConditions, counted per driver per scheduling attempt",
+    labels: deviceLabels,
+  });
+  const deviceWait = metrics.histogram({
+    name: "scheduler_dra_bindingconditions_wait_duration_seconds",
+    help: "Time in seconds spent waiting for BindingConditions to be satisfied during PreBind.",
+    labels: deviceLabels,
+    buckets: exponential(0.1, 2, 14),
+  });
+  const goroutines = metrics.gauge({
+    name: "scheduler_goroutines",
+    help: "Number of running goroutines split by the work they do such as binding.",
+    labels: ["operation"],
+  });
+  return {
+    binding: goroutines("binding"),
+    permitWaited: (result, durationMs) => permitWait(result).observe(durationMs / 1000),
+    preempted: (isOk, durationMs) => {
+      const result = isOk ? "success" : "error";
+      preemptions(result).add(1);
+      preemptionDuration(result).observe(durationMs / 1000);
+    },
+    claimCreated: (isOk) => claims(isOk ? "success" : "failure").add(1),
+    waitedForDevice: (profile, driver, status, durationMs) => {
+      devices(profile, driver, status).add(1);
+      deviceWait(profile, driver, status).observe(durationMs / 1000);
+    },
+  };
+}
+
 function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snapshot): void {
   metrics.gaugesOf(
     {
@@ -88,6 +158,18 @@ function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snap
       labels: ["queue"],
     },
     () => Object.entries(queue.sizes).map(([name, value]) => ({ labels: [name], value })),
+  );
+  metrics.gaugesOf(
+    {
+      name: "scheduler_unschedulable_pods",
+      help: "The number of unschedulable pods broken down by plugin name.",
+      labels: ["plugin", "profile"],
+    },
+    () =>
+      queue.rejections.map(({ plugin, profile, pods }) => ({
+        labels: [plugin, profile],
+        value: pods,
+      })),
   );
   metrics.gaugesOf(
     {

@@ -55,6 +55,7 @@ export interface SchedulerOptions {
   readonly records: DecisionRecords;
   readonly metrics: SchedulerMetrics;
   readonly extenders: (Extenders & ExtenderBinder) | undefined;
+  readonly onDecision: ((pod: PodInfo, decision: Decision) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -83,6 +84,8 @@ export class Scheduler {
   #bindings = 0;
   #wakeLoop: (() => void) | undefined;
   #isBusy = false;
+  /** When the loop gives the event loop back. */
+  #sliceEndMs = 0;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -120,8 +123,8 @@ export class Scheduler {
         continue;
       }
       this.#isBusy = true;
-      const endMs = clock.elapsedMs() + SLICE_MS;
-      for (let pods = 0; pods < SLICE_PODS_MAX && clock.elapsedMs() < endMs; pods++) {
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
+      for (let pods = 0; pods < SLICE_PODS_MAX && clock.elapsedMs() < this.#sliceEndMs; pods++) {
         if (this.#bindings >= BINDINGS_MAX) break;
         const queued = queue.pop();
         if (queued === undefined) break;
@@ -144,7 +147,16 @@ export class Scheduler {
     });
   }
 
-  /** One attempt at one pod. A promise only where extenders must be asked. */
+  /** Between the steps of a decision: a pause once the slice is over. */
+  #pause(): Promise<void> | undefined {
+    const { clock } = this.#options;
+    if (clock.elapsedMs() < this.#sliceEndMs) return undefined;
+    return nextTurn().then(() => {
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
+    });
+  }
+
+  /** One attempt at one pod. A promise only for extenders and for a preemption that takes long. */
   #attempt(queued: QueuedPod, signal: AbortSignal): Promise<void> | undefined {
     const { clock, world, extenders, queue } = this.#options;
     const { info } = queued;
@@ -159,11 +171,14 @@ export class Scheduler {
     const failed = (error: unknown): void => {
       if (!signal.aborted) this.#fail(queued, profile, errorFailure(error), startMs);
     };
-    if (extenders !== undefined) {
-      return decideNodeWithExtenders(profile, info, world, extenders).then(conclude).catch(failed);
-    }
+    const pause = (): Promise<void> | undefined => this.#pause();
     try {
-      conclude(decideNode(profile, info, world));
+      const decision =
+        extenders === undefined
+          ? decideNode(profile, info, world, pause)
+          : decideNodeWithExtenders(profile, info, world, extenders, pause);
+      if (decision instanceof Promise) return decision.then(conclude).catch(failed);
+      conclude(decision);
     } catch (error) {
       failed(error);
     }
@@ -195,6 +210,7 @@ export class Scheduler {
     const { records, metrics, clock } = this.#options;
     metrics.algorithmDuration.observe((clock.elapsedMs() - startMs) / 1000);
     records.add(queued, decision);
+    this.#options.onDecision?.(queued.info, decision);
     if (decision.outcome === "none") {
       const { message, diagnosis, nomination } = decision;
       if (profile.postFilter.length > 0) metrics.preemptionAttempts.add(1);
@@ -231,6 +247,7 @@ export class Scheduler {
       return;
     }
     this.#bindings += 1;
+    this.#options.metrics.binding.add(1);
     void this.#bind(reservation, permit, signal)
       .catch((error: unknown) => {
         if (signal.aborted) return;
@@ -238,6 +255,7 @@ export class Scheduler {
       })
       .finally(() => {
         this.#bindings -= 1;
+        this.#options.metrics.binding.add(-1);
         this.wake();
       });
   }
@@ -257,7 +275,10 @@ export class Scheduler {
       statuses.write(info.pod, { nominatedNodeName: node.name });
     }
     if (permit.outcome === "waiting") {
+      const sinceMs = clock.elapsedMs();
       const answer = await permit.answer;
+      const result = answer.allowed ? "Success" : "Unschedulable";
+      metrics.permitWaited(result, clock.elapsedMs() - sinceMs);
       if (!answer.allowed) throw new NodeRejected(answer.plugin, answer.verdict);
     }
     if (prepared.length > 0) await this.#preBind(prepared, info, node, states, signal);

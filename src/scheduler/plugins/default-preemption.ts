@@ -16,6 +16,7 @@ import {
 } from "#scheduler/plugin.ts";
 import { CandidateCache } from "#scheduler/preemption/candidate-cache.ts";
 import { pickCandidate } from "#scheduler/preemption/pick-candidate.ts";
+import { resultOf } from "#scheduler/preemption/steps.ts";
 import { type Candidate, selectVictims } from "#scheduler/preemption/victims.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import { PodInfo } from "#scheduler/snapshot/pod-info.ts";
@@ -35,16 +36,29 @@ export const defaultPreemption: PluginFactory = {
       {}) as DefaultPreemptionArgs;
     const limits = { percentage: minCandidateNodesPercentage, absolute: minCandidateNodesAbsolute };
     const cache = new CandidateCache();
+    function* postFilterSteps(
+      pod: PodInfo,
+      context: PostFilterContext,
+    ): Generator<void, PostFilterResult> {
+      const current = latestOf(pod, handle);
+      const proposal = yield* propose(current, context, handle, limits, cache);
+      return withPrefix(
+        proposal.ok ? carryOut(current, proposal.candidates, handle) : proposal.result,
+      );
+    }
     return definePlugin({
       name: "DefaultPreemption",
       preEnqueue: ({ uid }) => (handle.preemptions.isRunning(uid) ? PREEMPTING : FITS),
-      postFilter: (pod, context) => {
-        const latest = handle.objects.pods.get(pod.namespace, pod.name);
-        const current = latest === undefined ? pod : new PodInfo(latest);
-        const result = preempt(current, context, handle, limits, cache);
-        return result.message === ""
-          ? result
-          : { ...result, message: `preemption: ${result.message}` };
+      postFilter: (pod, context) => resultOf(postFilterSteps(pod, context)),
+      postFilterSteps,
+      postFilterWithExtenders: async (pod, context, review) => {
+        const current = latestOf(pod, handle);
+        const proposal = resultOf(propose(current, context, handle, limits, cache));
+        if (!proposal.ok) return withPrefix(proposal.result);
+        const candidates = await review(current, proposal.candidates);
+        if (candidates.length > 0) return carryOut(current, candidates, handle);
+        const message = "no candidate node for preemption";
+        return withPrefix({ succeeded: false, message });
       },
       wakeOn: [{ event: "pod-deleted", wakes: () => false }],
     });
@@ -56,24 +70,47 @@ interface Limits {
   readonly absolute: number;
 }
 
-function preempt(
+type Proposal =
+  | { readonly ok: true; readonly candidates: readonly Candidate[] }
+  | { readonly ok: false; readonly result: PostFilterResult };
+
+function latestOf(pod: PodInfo, { objects }: Handle): PodInfo {
+  const latest = objects.pods.get(pod.namespace, pod.name);
+  return latest === undefined ? pod : new PodInfo(latest);
+}
+
+function withPrefix(result: PostFilterResult): PostFilterResult {
+  return result.message === "" ? result : { ...result, message: `preemption: ${result.message}` };
+}
+
+/** The nodes on which room can be made, at least one; or why there are none. */
+function* propose(
   pod: PodInfo,
   context: PostFilterContext,
   handle: Handle,
   limits: Limits,
   cache: CandidateCache,
-): PostFilterResult {
+): Generator<void, Proposal> {
   const reason = ineligibility(pod, context, handle);
-  if (reason !== undefined) return { succeeded: false, message: reason };
-  const { candidates, verdicts } = dryRun(pod, context, handle, limits, cache);
+  if (reason !== undefined) return { ok: false, result: { succeeded: false, message: reason } };
+  const { candidates, verdicts } = yield* dryRun(pod, context, handle, limits, cache);
   if (candidates.length === 0) {
     const nodeCount = handle.snapshot.nodes.length;
     const diagnosis = {
       ...{ nodeCount, verdicts, absent: NOT_HELPFUL, preFilterMessage: undefined },
       plugins: new Set<string>(),
     };
-    return { succeeded: false, nominatedNode: "", message: fitErrorMessage(diagnosis, "") };
+    const message = fitErrorMessage(diagnosis, "");
+    return { ok: false, result: { succeeded: false, nominatedNode: "", message } };
   }
+  return { ok: true, candidates };
+}
+
+function carryOut(
+  pod: PodInfo,
+  candidates: readonly Candidate[],
+  handle: Handle,
+): PostFilterResult {
   const { node, victims } = pickCandidate(candidates, handle.clock.nowMs());
   const displaced = handle.nominated.onNode(node).filter((other) => other.priority < pod.priority);
   handle.preemptions.start({ pod, node, victims, displaced });
@@ -105,13 +142,17 @@ function isTerminatingByPreemption({ isTerminating, pod }: PodInfo): boolean {
   return target?.status === "True" && target.reason === "PreemptionByScheduler";
 }
 
-function dryRun(
+/** Yields after each node for which victims had to be selected. */
+function* dryRun(
   pod: PodInfo,
   { verdicts: filtered, absent, trial, isRepeatable }: PostFilterContext,
   { snapshot, objects, nominated, random, clock }: Handle,
   { percentage, absolute }: Limits,
   cache: CandidateCache,
-): { candidates: readonly Candidate[]; verdicts: ReadonlyMap<NodeInfo, Rejected> } {
+): Generator<
+  void,
+  { candidates: readonly Candidate[]; verdicts: ReadonlyMap<NodeInfo, Rejected> }
+> {
   const potential = snapshot.nodes.filter(
     (node) => (filtered.get(node) ?? absent).preemptionMayHelp,
   );
@@ -130,18 +171,17 @@ function dryRun(
     // A pod's own nomination counts for the other pods and not for itself.
     const remembered = others.some(({ uid }) => uid === pod.uid) ? undefined : known;
     const before = remembered?.get(node);
-    const result =
-      before?.version === node.version && before.nominated === others
-        ? before.result
-        : selectVictims(pod, node, trial, budgets, clock.nowMs());
-    if (before?.result !== result) {
-      remembered?.set(node, { version: node.version, nominated: others, result });
-    }
+    const isKnown = before?.version === node.version && before.nominated === others;
+    const result = isKnown
+      ? before.result
+      : selectVictims(pod, node, trial, budgets, clock.nowMs());
+    if (!isKnown) remembered?.set(node, { version: node.version, nominated: others, result });
     if ("fits" in result) verdicts.set(node, result);
     else if (result.victims.length > 0) {
       (result.violations === 0 ? kind : harsh).push(result);
       if (kind.length > 0 && kind.length + harsh.length >= wanted) break;
     }
+    if (!isKnown) yield;
   }
   return { candidates: [...kind, ...harsh], verdicts };
 }

@@ -16,7 +16,12 @@ import {
 } from "#scheduler/plugin.ts";
 import { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
-import { amountOf, podResources, type Resources } from "#scheduler/snapshot/resources.ts";
+import {
+  amountOf,
+  podResources,
+  type Resources,
+  scoredResources,
+} from "#scheduler/snapshot/resources.ts";
 import {
   DeviceClassResources,
   mayBeDevices,
@@ -60,7 +65,7 @@ function createFit(args: NodeResourcesFitArgs, classes: DeviceClassResources) {
   const fitsEmpty = (pod: PodInfo, node: Node): boolean =>
     fitsEmptyNode({ requests: pod.requests, scalars: checks(pod) }, node);
   const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
-  return definePlugin<FitState, PodInfo>({
+  return definePlugin<FitState, Resources>({
     name: "NodeResourcesFit",
     filtersByNodeOnly: true,
     scoresByNodeOnly: true,
@@ -69,8 +74,8 @@ function createFit(args: NodeResourcesFitArgs, classes: DeviceClassResources) {
       state: { requests: pod.requests, scalars: checks(pod) },
     }),
     filter: (state, _pod, node) => checkFit(state, node, verdicts),
-    preScore: (pod) => ({ skip: false, state: pod }),
-    score: (pod, _pod, node) => scorer(pod, node),
+    preScore: (pod) => ({ skip: false, state: scoredResources(pod.pod) }),
+    score: (requests, _pod, node) => scorer(requests, node),
     wakeOn: [
       { event: "pod-deleted", wakes: (_pod, deleted) => holdsRoom(deleted) },
       { event: "pod-scaled-down", wakes: (pod, next, old) => isScaledDown(pod, next, old) },

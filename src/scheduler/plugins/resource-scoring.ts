@@ -1,7 +1,6 @@
 /** How nodes are scored by the resources that are left: the strategies of NodeResourcesFit. */
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
-import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
-import { amountOf, isScalarResource } from "#scheduler/snapshot/resources.ts";
+import { amountOf, isScalarResource, type Resources } from "#scheduler/snapshot/resources.ts";
 import { SCORE_MAX } from "./normalize-scores.ts";
 
 export interface ResourceSpec {
@@ -20,7 +19,8 @@ export interface ScoringStrategy {
   readonly requestedToCapacityRatio?: { readonly shape: readonly ShapePoint[] };
 }
 
-export type ResourceScorer = (pod: PodInfo, node: NodeInfo) => number;
+/** Of a node for a pod with these requests; see `scoredResources`. */
+export type ResourceScorer = (requests: Resources, node: NodeInfo) => number;
 
 export function createScorer(strategy: ScoringStrategy): ResourceScorer {
   const { resources } = strategy;
@@ -34,31 +34,15 @@ export function createScorer(strategy: ScoringStrategy): ResourceScorer {
   }
 }
 
-/** What scoring counts as allocated on the node, and what the pod adds. */
-function usageOf(
-  pod: PodInfo,
-  node: NodeInfo,
-  resource: string,
-): { readonly capacity: number; readonly used: number; readonly asked: number } {
+/** What scoring counts as allocated on the node. */
+function usedOn(node: NodeInfo, resource: string): number {
   switch (resource) {
     case "cpu":
-      return {
-        capacity: node.allocatable.milliCpu,
-        used: node.nonZeroMilliCpu,
-        asked: pod.nonZeroMilliCpu,
-      };
+      return node.nonZeroMilliCpu;
     case "memory":
-      return {
-        capacity: node.allocatable.memory,
-        used: node.nonZeroMemory,
-        asked: pod.nonZeroMemory,
-      };
+      return node.nonZeroMemory;
     default:
-      return {
-        capacity: amountOf(node.allocatable, resource),
-        used: amountOf(node.requested, resource),
-        asked: amountOf(pod.requests, resource),
-      };
+      return amountOf(node.requested, resource);
   }
 }
 
@@ -66,13 +50,14 @@ function weighted(
   resources: readonly ResourceSpec[],
   scoreOf: (requested: number, capacity: number) => number,
 ): ResourceScorer {
-  return (pod, node) => {
+  return (requests, node) => {
     let sum = 0;
     let weights = 0;
     for (const { name, weight } of resources) {
-      const { capacity, used, asked } = usageOf(pod, node, name);
+      const asked = amountOf(requests, name);
+      const capacity = amountOf(node.allocatable, name);
       if (capacity === 0 || (asked === 0 && isScalarResource(name))) continue;
-      sum += scoreOf(used + asked, capacity) * weight;
+      sum += scoreOf(usedOn(node, name) + asked, capacity) * weight;
       weights += weight;
     }
     return weights === 0 ? 0 : Math.trunc(sum / weights);
@@ -93,13 +78,14 @@ function ratioScorer(
 ): ResourceScorer {
   // Scores of the configuration go to ten, those of nodes to a hundred.
   const points = shape.map(({ utilization, score }) => ({ utilization, score: score * 10 }));
-  return (pod, node) => {
+  return (requests, node) => {
     let sum = 0;
     let weights = 0;
     for (const { name, weight } of resources) {
-      const { capacity, used, asked } = usageOf(pod, node, name);
+      const asked = amountOf(requests, name);
+      const capacity = amountOf(node.allocatable, name);
       if (capacity === 0 || (asked === 0 && isScalarResource(name))) continue;
-      const requested = used + asked;
+      const requested = usedOn(node, name) + asked;
       const utilization = requested > capacity ? 100 : Math.trunc((requested * 100) / capacity);
       const score = onBrokenLine(points, utilization);
       if (score <= 0) continue;

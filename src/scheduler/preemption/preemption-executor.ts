@@ -27,7 +27,7 @@ export interface ExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: SchedulerEvents;
-  readonly metrics: Pick<SchedulerMetrics, "preemptionVictims">;
+  readonly metrics: Pick<SchedulerMetrics, "preemptionVictims" | "preempted">;
   /** Takes a pod that waits for permission or is about to be bound back; false if it is too late. */
   cancelWaiting(uid: string): boolean;
   clearNomination(pod: PodInfo): void;
@@ -57,9 +57,13 @@ export class PreemptionExecutor implements Preemptions {
     if (task.victims.every(({ isTerminating }) => isTerminating)) return;
     this.#options.metrics.preemptionVictims.observe(task.victims.length);
     this.#running.add(pod.uid);
+    const { clock, metrics } = this.#options;
+    const sinceMs = clock.elapsedMs();
     void this.#run(task)
+      .then(() => metrics.preempted(true, clock.elapsedMs() - sinceMs))
       .catch((error: unknown) => {
         if (this.#options.signal.aborted) return;
+        metrics.preempted(false, clock.elapsedMs() - sinceMs);
         this.#options.logger.error("preemption failed", { pod: pod.key, error });
       })
       .finally(() => {

@@ -43,6 +43,12 @@ export interface QueueSizes {
   readonly gated: number;
 }
 
+export interface RejectedPods {
+  readonly plugin: string;
+  readonly profile: string;
+  readonly pods: number;
+}
+
 export class SchedulingQueue implements Disposable {
   readonly #options: QueueOptions;
   readonly #active: KeyedHeap<QueuedPod>;
@@ -78,6 +84,22 @@ export class SchedulingQueue implements Disposable {
       unschedulable: this.#unschedulable.size - gated,
       gated,
     };
+  }
+
+  /** How many pods that wait each plugin has rejected, by the scheduler name of the pods. */
+  get rejections(): readonly RejectedPods[] {
+    const counts = new Map<string, { plugin: string; profile: string; pods: number }>();
+    const queued = [this.#unschedulable, this.#backoff, this.#errors, this.#active];
+    for (const { info, rejectors, gatedBy } of queued.flatMap((one) => [...one.values()])) {
+      const profile = info.pod.spec.schedulerName ?? "";
+      for (const plugin of gatedBy === undefined ? rejectors : [gatedBy]) {
+        const key = `${plugin} ${profile}`;
+        const known = counts.get(key) ?? { plugin, profile, pods: 0 };
+        known.pods += 1;
+        counts.set(key, known);
+      }
+    }
+    return [...counts.values()];
   }
 
   /** Whether `pop` would give a pod. */

@@ -21,6 +21,10 @@ export interface Resources {
 /** Counted for a container that asks for no CPU or memory when nodes are scored. */
 const DEFAULT_MILLI_CPU = 100;
 const DEFAULT_MEMORY = 200 * 1024 * 1024;
+const DEFAULTS: ReadonlyMap<string, number> = new Map([
+  ["cpu", DEFAULT_MILLI_CPU],
+  ["memory", DEFAULT_MEMORY],
+]);
 
 export function noResources(): Resources {
   return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: undefined };
@@ -75,6 +79,8 @@ export interface PodRequestsOptions {
   readonly useStatus?: boolean;
   /** Counted for containers that do not name the resource. */
   readonly missing?: ReadonlyMap<string, number>;
+  /** Counts containers and overhead only. */
+  readonly withoutPodLevel?: boolean;
 }
 
 /** The requests of a whole pod: containers, init containers, sidecars, pod level and overhead. */
@@ -91,10 +97,19 @@ export function nonZeroResources(pod: Pod, useStatus: boolean): Resources {
   return podResources(pod, { useStatus, missing });
 }
 
+/**
+ * What NodeResourcesFit counts for a pod when it scores nodes for it: upstream leaves requests of
+ * the pod level out there, and counts the default amounts even if these name the resource.
+ */
+export function scoredResources(pod: Pod): Resources {
+  return podResources(pod, { missing: DEFAULTS, withoutPodLevel: true });
+}
+
 /** CPU in thousandths, everything else in units. */
 type Amounts = Map<string, number>;
 
-function podAmounts(pod: Pod, { useStatus = false, missing }: PodRequestsOptions): Amounts {
+function podAmounts(pod: Pod, options: PodRequestsOptions): Amounts {
+  const { useStatus = false, missing, withoutPodLevel = false } = options;
   const { spec, status } = pod;
   const statuses = useStatus ? statusesByName(pod) : undefined;
   const infeasible =
@@ -135,7 +150,7 @@ function podAmounts(pod: Pod, { useStatus = false, missing }: PodRequestsOptions
     }
   }
   raiseTo(total, starting);
-  setPodLevel(pod, total, useStatus, infeasible);
+  if (!withoutPodLevel) setPodLevel(pod, total, useStatus, infeasible);
   addTo(total, numbersOf(spec.overhead));
   return total;
 }

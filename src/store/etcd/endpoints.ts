@@ -18,6 +18,7 @@ import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Logger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { type CallKind, isFinal, isUnavailable, toStoreError, unavailable } from "./errors.ts";
 import type { Method } from "./rpc.ts";
 
@@ -31,6 +32,8 @@ export interface EndpointsOptions {
   readonly callTimeoutMs: number;
   /** Says when no member can be reached, and when one can again. */
   readonly logger?: Logger | undefined;
+  /** Makes spans of calls that are made within a span. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Connection {
@@ -188,7 +191,7 @@ export class Endpoints implements Disposable {
 /** A channel to one member. It connects when it is used. */
 export function channelTo(
   endpoint: string,
-  { tls = {}, dial, clock }: Pick<EndpointsOptions, "tls" | "dial" | "clock">,
+  { tls = {}, dial, clock, tracer }: Pick<EndpointsOptions, "tls" | "dial" | "clock" | "tracer">,
   metadata: readonly HeaderField[] = [],
 ): GrpcChannel {
   const [, scheme, host, port = "2379"] =
@@ -208,5 +211,6 @@ export function channelTo(
     messageBytesMax: MESSAGE_BYTES_MAX,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     reconnectMsMax: RECONNECT_MS_MAX,
+    tracer,
   });
 }

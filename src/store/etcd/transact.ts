@@ -1,20 +1,29 @@
 /**
  * Writes that survive the loss of a member.
  *
- * When the response to a write is lost, its outcome is unknown. If all of it has conditions, it is
- * safe to send it again: at most one of the two takes effect. The second one
- * conflicts if the first did take effect, and then finds exactly what it wanted to write.
+ * When the response to a write is lost, its outcome is unknown: a member that was cut off may still propose
+ * it seconds later. A write whose conditions name revisions may be sent again: no revision comes back, so at
+ * most one attempt takes effect. The second one conflicts if the first did take effect, and then
+ * finds exactly what it wanted to write, now or in the key's history.
+ *
+ * A create (the key must not exist) is not sent again: had the object been deleted in between, the first
+ * attempt would bring it back. The store looks instead whether it took effect; if not, the write fails with
+ * `maybeApplied`.
  */
 import type { Clock } from "#lib/time/clock.ts";
-import type { Operation, TransactAnswer } from "#store/contract.ts";
+import type { Conflict, Entry, Operation, StoreError, TransactAnswer } from "#store/contract.ts";
 import { type Endpoints, patienceMs } from "./endpoints.ts";
-import { isLeaseGone, isUnavailable } from "./errors.ts";
+import { isLeaseGone, isUnavailable, unavailable } from "./errors.ts";
 import type { Leases } from "./leases.ts";
-import { txn } from "./rpc.ts";
-import { isConditional, toAnswer, toTxn } from "./translate.ts";
+import { range, txn } from "./rpc.ts";
+import { isConditional, keyBytes, toAnswer, toEntry, toTxn } from "./translate.ts";
 
 const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 100;
+/** Writes of others that may have followed an attempt whose answer was lost. */
+const HISTORY_STEPS_MAX = 32;
+/** Longer than an election takes; there is no second attempt. */
+const CREATE_WITHIN_MS = 3_000;
 
 export async function transactSafely(
   endpoints: Endpoints,
@@ -22,27 +31,95 @@ export async function transactSafely(
   clock: Clock,
   operations: readonly Operation[],
 ): Promise<TransactAnswer> {
-  const repeatable = mayRepeat(operations);
+  const afterLoss = decideAfterLoss(operations);
   let answerLost = false;
   for (let attempt = 1; ; attempt++) {
     try {
-      const leaseIds = await Promise.all(operations.map((operation) => leaseOf(leases, operation)));
+      const leaseIds = operations.some(isWithTtl)
+        ? await Promise.all(operations.map((operation) => leaseOf(leases, operation)))
+        : [];
       const request = toTxn(operations, (index) => leaseIds[index] ?? 0n);
-      const options = repeatable ? { timeoutMs: patienceMs(attempt) } : {};
-      const answer = toAnswer(operations, await endpoints.call(txn, request, "write", options));
-      const own = answerLost && !answer.ok ? ownRevision(operations, answer) : undefined;
-      return own === undefined ? answer : { ok: true, revision: own };
+      const timeLimit = timeLimitOf(afterLoss, attempt);
+      const response = await endpoints.call(txn, request, "write", timeLimit);
+      const answer = toAnswer(operations, response);
+      return answerLost && !answer.ok
+        ? await earlierAttempt(endpoints, operations, answer)
+        : answer;
     } catch (error) {
       if (attempt === ATTEMPTS_MAX) throw error;
       if (isLeaseGone(error)) {
         leases.forget();
         continue;
       }
-      if (!isUnavailable(error) || !repeatable) throw error;
+      if (!isUnavailable(error)) throw error;
+      if (afterLoss === "look") return await lookFor(endpoints, operations, error);
+      if (afterLoss === "fail") throw error;
       answerLost = true;
       await clock.sleep(PAUSE_MS);
     }
   }
+}
+
+/** Whether a conflict is about an earlier attempt of the same write. */
+async function earlierAttempt(
+  endpoints: Endpoints,
+  operations: readonly Operation[],
+  answer: Extract<TransactAnswer, { ok: false }>,
+): Promise<TransactAnswer> {
+  const own = ownRevision(operations, answer.conflicts);
+  if (own !== undefined) return { ok: true, revision: own };
+  const [operation] = operations;
+  const current = answer.conflicts[0]?.current;
+  if (operations.length > 1 || operation?.op !== "put" || current === undefined) {
+    throw unavailable("etcd: the answer to a write was lost", true);
+  }
+  const next = await nextVersion(endpoints, operation, current);
+  if (!Buffer.from(operation.value).equals(next.value)) return answer;
+  return { ok: true, revision: next.modRevision };
+}
+
+/** What replaced the revision that a write names. Throws if history does not say. */
+async function nextVersion(
+  endpoints: Endpoints,
+  { key, expectRevision }: Extract<Operation, { op: "put" }>,
+  current: Entry,
+): Promise<Entry> {
+  let next = current;
+  for (let step = 0; step < HISTORY_STEPS_MAX; step++) {
+    const request = { key: keyBytes(key), revision: next.modRevision - 1 };
+    const answer = await endpoints.call(range, request, "read").catch(() => undefined);
+    const before = answer?.kvs[0];
+    if (before?.modRevision === expectRevision) return next;
+    if (before === undefined) break; // compacted, or deleted and made again
+    next = toEntry(before);
+  }
+  throw unavailable("etcd: the answer to a write was lost", true);
+}
+
+/** Throws the error unless everything is there as it was to be written. */
+async function lookFor(
+  endpoints: Endpoints,
+  operations: readonly Operation[],
+  error: StoreError,
+): Promise<TransactAnswer> {
+  if (error.problem.code !== "Unavailable" || !error.problem.maybeApplied) throw error;
+  const found = await Promise.all(
+    operations.map(({ key }) => endpoints.call(range, { key: keyBytes(key) }, "read")),
+  ).catch(() => undefined);
+  if (found === undefined) throw error;
+  const conflicts = found.map(({ kvs: [kv] }, index) => ({ index, current: kv && toEntry(kv) }));
+  const revision = ownRevision(operations, conflicts);
+  if (revision === undefined) throw error;
+  return { ok: true, revision };
+}
+
+function timeLimitOf(afterLoss: AfterLoss, attempt: number): { readonly timeoutMs?: number } {
+  if (afterLoss === "fail") return {};
+  return { timeoutMs: afterLoss === "look" ? CREATE_WITHIN_MS : patienceMs(attempt) };
+}
+
+function isWithTtl(operation: Operation): boolean {
+  return operation.op === "put" && operation.ttlSeconds !== undefined;
 }
 
 function leaseOf(leases: Leases, operation: Operation): Promise<bigint> | undefined {
@@ -50,15 +127,19 @@ function leaseOf(leases: Leases, operation: Operation): Promise<bigint> | undefi
   return leases.get(operation.ttlSeconds);
 }
 
+type AfterLoss = "repeat" | "look" | "fail";
+
 /** Without a put there is nothing to recognise an earlier attempt by. */
-function mayRepeat(operations: readonly Operation[]): boolean {
-  return operations.every(isConditional) && operations.some(({ op }) => op === "put");
+function decideAfterLoss(operations: readonly Operation[]): AfterLoss {
+  if (!operations.every(isConditional) || !operations.some(({ op }) => op === "put")) return "fail";
+  const names = operations.every(({ expectRevision }) => (expectRevision ?? 0) > 0);
+  return names ? "repeat" : "look";
 }
 
 /** The revision of the earlier attempt, if that is what the conflict is about. */
 function ownRevision(
   operations: readonly Operation[],
-  { conflicts }: Extract<TransactAnswer, { ok: false }>,
+  conflicts: readonly Conflict[],
 ): number | undefined {
   const found = new Map(conflicts.map(({ index, current }) => [index, current]));
   const revisions = new Set<number>();

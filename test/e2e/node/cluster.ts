@@ -26,6 +26,10 @@ export interface NodeCluster extends AsyncDisposable {
   /** Kills the kubelet (SIGKILL) or ends it (SIGTERM). */
   stopKubelet(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
   startKubelet(...moreArgs: string[]): void;
+  /** Kills the control plane (SIGKILL); its data stay. */
+  killControlPlane(): Promise<void>;
+  /** Resolves when it is ready again. */
+  startControlPlane(): Promise<void>;
   log(): string;
 }
 
@@ -64,27 +68,44 @@ interface StateView {
   };
 }
 
+export interface NodeClusterOptions {
+  /** More environment of the kubelet, by the machine's folder. */
+  env?(dir: string): Record<string, string>;
+  /** Before anything runs on the machine. */
+  prepare?(machine: Machine): Promise<void>;
+}
+
 export async function startNodeCluster(
   /** More flags of the kubelet, by the machine's folder. */
   kubeletArgs: (dir: string) => readonly string[] = () => [],
+  options: NodeClusterOptions = {},
 ): Promise<NodeCluster> {
   buildProgram();
   const machine = await startMachine();
   try {
     await mkdir(join(machine.dir, "manifests"));
-    return await startIn(machine, kubeletArgs(machine.dir));
+    await options.prepare?.(machine);
+    return await startIn(machine, kubeletArgs(machine.dir), options.env?.(machine.dir) ?? {});
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promise<NodeCluster> {
+async function startIn(
+  machine: Machine,
+  kubeletArgs: readonly string[],
+  kubeletEnv: Record<string, string>,
+): Promise<NodeCluster> {
   const { dir } = machine;
   const data = join(dir, "data");
   let log = "";
-  const run = (name: string, args: readonly string[]): ReturnType<Machine["start"]> => {
-    const child = machine.start(process.execPath, [PROGRAM, ...args]);
+  const run = (
+    name: string,
+    args: readonly string[],
+    env: Record<string, string> = {},
+  ): ReturnType<Machine["start"]> => {
+    const child = machine.start(process.execPath, [PROGRAM, ...args], env);
     const keep = (chunk: Buffer): void => {
       log = (log + String(chunk).replace(/^/gm, `${name}: `)).slice(-200_000);
     };
@@ -98,13 +119,27 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
     "ip link add node0 type bridge && ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up",
   ]);
   const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(PORT)];
-  run("up", up);
-  const [runtime] = await Promise.all([
-    startRuntime(machine),
-    until(() => log.includes("KUBECONFIG"), { timeoutMs: 30_000 }).catch(() => {
+  let controlPlane: ReturnType<Machine["start"]> | undefined;
+  const startControlPlane = async (): Promise<void> => {
+    const starts = (): number => log.split("KUBECONFIG").length;
+    const before = starts();
+    controlPlane = run("up", up);
+    await until(() => starts() > before, { timeoutMs: 60_000 }).catch(() => {
       throw new Error(`the control plane does not start: ${log}`);
-    }),
-  ]);
+    });
+  };
+  const kill = async (
+    pattern: string,
+    signal: string,
+    child: typeof controlPlane,
+  ): Promise<void> => {
+    const ended = new Promise((resolve) => child?.once("exit", resolve));
+    const pids = await machine.run("pgrep", ["-f", pattern]);
+    for (const pid of pids.stdout.trim().split("\n"))
+      await machine.run("kill", [`-${signal}`, pid]);
+    await ended;
+  };
+  const [runtime] = await Promise.all([startRuntime(machine), startControlPlane()]);
   await writeNodeKubeconfig(data, join(dir, "node.kubeconfig"));
   const kubeconfig = join(data, "kubeconfig");
   const tryKubectl = (args: readonly string[], input?: string): Promise<ProgramResult> =>
@@ -122,18 +157,22 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
   };
   let kubelet: ReturnType<Machine["start"]> | undefined;
   const startKubelet = (...moreArgs: string[]): void => {
-    kubelet = run("kubelet", [
+    kubelet = run(
       "kubelet",
-      ...["--kubeconfig", join(dir, "node.kubeconfig"), "--hostname-override", NODE],
-      ...["--container-runtime-endpoint", runtime.endpoint, "--cni-conf-dir", runtime.cniConf],
-      ...["--root-dir", join(dir, "kubelet"), "--pod-log-dir", join(dir, "logs")],
-      ...["--cgroup-root", machine.cgroupRoot, "--node-ip", "192.168.77.1", "--resolv-conf="],
-      ...["--client-ca-file", join(data, "pki/ca.crt")],
-      ...[...kubeletArgs, ...moreArgs],
-    ]);
+      [
+        "kubelet",
+        ...["--kubeconfig", join(dir, "node.kubeconfig"), "--hostname-override", NODE],
+        ...["--container-runtime-endpoint", runtime.endpoint, "--cni-conf-dir", runtime.cniConf],
+        ...["--root-dir", join(dir, "kubelet"), "--pod-log-dir", join(dir, "logs")],
+        ...["--cgroup-root", machine.cgroupRoot, "--node-ip", "192.168.77.1", "--resolv-conf="],
+        ...["--client-ca-file", join(data, "pki/ca.crt")],
+        ...[...kubeletArgs, ...moreArgs],
+      ],
+      kubeletEnv,
+    );
   };
   const cluster: NodeCluster = {
-    ...{ machine, runtime, kubectl, tryKubectl, startKubelet },
+    ...{ machine, runtime, kubectl, tryKubectl, startKubelet, startControlPlane },
     apply: async (...objects) => {
       const text = objects.map((object) => JSON.stringify(object)).join("\n");
       const list = `{"apiVersion":"v1","kind":"List","items":[${text.split("\n").join(",")}]}`;
@@ -141,13 +180,8 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
       if (result.exitCode !== 0) throw new Error(result.stderr);
     },
     pod: async (name) => JSON.parse(await kubectl("get", "pod", name, "-o", "json")) as PodView,
-    stopKubelet: async (signal) => {
-      const ended = new Promise((resolve) => kubelet?.once("exit", resolve));
-      const pids = await machine.run("pgrep", ["-f", `${PROGRAM} kubelet`]);
-      for (const pid of pids.stdout.trim().split("\n"))
-        await machine.run("kill", [`-${signal.slice(3)}`, pid]);
-      await ended;
-    },
+    stopKubelet: (signal) => kill(`${PROGRAM} kubelet`, signal.slice(3), kubelet),
+    killControlPlane: () => kill(`${PROGRAM} up`, "KILL", controlPlane),
     log: () => log,
     [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose](),
   };

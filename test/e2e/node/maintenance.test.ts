@@ -5,9 +5,11 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { missingProgram } from "../../../tools/debian-packages.ts";
 import { writeBusyboxImage } from "./busybox-image.ts";
 import { NODE, type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
+import type { Machine } from "./machine.ts";
 import { BUSYBOX } from "./runtime.ts";
 
 let cluster: NodeCluster;
@@ -127,32 +129,54 @@ test("imageGCHighThresholdPercent: an image that no container uses is removed, o
   assert.equal((await cluster.pod("user")).status.phase, "Running");
 }, 120_000);
 
-test("shutdownGracePeriod: pods end with the kubelet, Failed with the reason Terminated", async () => {
+test("shutdownGracePeriod: logind's shutdown is held back until pods are Failed with the reason Terminated", async () => {
   const { machine } = cluster;
-  await cluster.stopKubelet("SIGTERM"); // nothing is configured yet: the pod stays
+  await cluster.stopKubelet("SIGTERM"); // the end of a kubelet is no shutdown: the pod stays
   const drop = join(machine.dir, "kubelet.conf.d");
   await mkdir(drop);
   const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
   await writeFile(
     join(drop, "10-shutdown.conf"),
-    JSON.stringify({ ...type, shutdownGracePeriod: "60s" }),
+    JSON.stringify({ ...type, shutdownGracePeriod: "5s" }),
   );
   assert.equal((await cluster.pod("user")).status.phase, "Running");
+  await startLogind(machine);
   const { uid } = (await cluster.pod("user")).metadata;
   const [group] = await cgroupFolders(machine.cgroupRoot);
   const pids = join(group!.replace("/memory/", "/pids/"), "kubepods/besteffort", `pod${uid}`);
   assert.equal((await readFile(join(pids, "pids.max"), "utf8")).trim(), "100");
-  const runs = (): number => cluster.log().split("kubelet runs").length;
-  const before = runs();
+  const locks = async (): Promise<string> =>
+    (await machine.run("systemd-inhibit", ["--list", "--no-legend"])).stdout;
   cluster.startKubelet();
-  await until(() => runs() > before, LONG);
-  await cluster.stopKubelet("SIGTERM");
+  await until(async () => (await locks()).includes("kubelet"), LONG);
+  assert.match(await locks(), /shutdown +Kubelet needs time to handle node shutdown +delay/);
+  await machine.run("busctl", [
+    ...["emit", "/org/freedesktop/login1", "org.freedesktop.login1.Manager"],
+    ...["PrepareForShutdown", "b", "true"],
+  ]);
+  await until(async () => !(await locks()).includes("kubelet"), LONG);
   const { status } = await cluster.pod("user");
   assert.deepEqual(
     [status.phase, status.reason, status.message],
     ["Failed", "Terminated", "Pod was terminated in response to imminent node shutdown."],
   );
 }, 120_000);
+
+/** The real logind on a system bus of the machine's own. There is no systemd for it to talk to. */
+async function startLogind({ run, start }: Machine): Promise<void> {
+  for (const program of ["dbus-daemon", "/lib/systemd/systemd-logind"]) {
+    const why = missingProgram(program);
+    if (why !== undefined) throw new Error(why);
+  }
+  await run("mkdir", ["-p", "/run/dbus", "/run/systemd/inhibit"]);
+  const address = "--address=unix:path=/run/dbus/system_bus_socket";
+  start("dbus-daemon", ["--system", "--nofork", "--nopidfile", address]);
+  const isThere = async (path: string): Promise<boolean> =>
+    (await run("test", ["-e", path])).exitCode === 0;
+  await until(() => isThere("/run/dbus/system_bus_socket"), LONG);
+  start("/lib/systemd/systemd-logind", []);
+  await until(async () => (await run("systemd-inhibit", ["--list"])).exitCode === 0, LONG);
+}
 
 async function cgroupFolders(root: string): Promise<string[]> {
   const tops = await readdir("/sys/fs/cgroup");

@@ -449,6 +449,45 @@ describe.concurrent("pods", () => {
     assert.match(await logOf("debugged", "debug"), /debugging/);
   }, 120_000);
 
+  test("hostUsers: false, image volumes, unsafe sysctls: what runtime or node lack is said in upstream's words", async () => {
+    const withImage = (reference: string): object => ({
+      volumes: [{ name: "image", image: { reference, pullPolicy: "Never" } }],
+      containers: [
+        {
+          ...shell("sleep 1000"),
+          volumeMounts: [{ name: "image", mountPath: "/image", subPath: "bin" }],
+        },
+      ],
+    });
+    const sysctls = [{ name: "kernel.msgmax", value: "1" }];
+    const containers = [shell("sleep 1000")];
+    await cluster.apply(
+      pod("own-users", { hostUsers: false, containers }),
+      pod("sysctl", { securityContext: { sysctls }, containers }),
+      pod("image-volume", withImage(BUSYBOX)),
+      pod("image-volume-missing", withImage("docker.io/library/missing:1")),
+    );
+    const waitsWith =
+      (reason: string) =>
+      ({ status }: PodView) =>
+        status.containerStatuses?.[0]?.state.waiting?.reason === reason;
+    // containerd before 2.1 does not know such mounts.
+    await reaches("image-volume", waitsWith("CreateContainerError"));
+    await reaches("image-volume-missing", waitsWith("ErrImageNeverPull"));
+    const { status } = await reaches("sysctl", (one) => one.status.phase === "Failed");
+    assert.deepEqual(
+      [status.reason, status.message],
+      ["SysctlForbidden", 'Pod was rejected: forbidden sysctl: "kernel.msgmax" not allowlisted'],
+    );
+    const events = ["get", "events", "--field-selector", "involvedObject.name=own-users"];
+    await until(async () => {
+      const text = await cluster.kubectl(...events, "-o", "jsonpath={.items[*].message}");
+      return text.includes(
+        "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+      );
+    }, LONG);
+  }, 120_000);
+
   test("delete --force --grace-period=0 ends a container that ignores SIGTERM", async () => {
     await cluster.apply(
       pod("stubborn", {

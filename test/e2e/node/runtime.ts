@@ -12,6 +12,10 @@ export const BUSYBOX = "docker.io/library/busybox:1.36";
 export interface Runtime {
   readonly endpoint: string;
   readonly cniConf: string;
+  /** Kills containerd (SIGKILL). Containers and their shims go on. */
+  kill(): Promise<void>;
+  /** Resolves when it answers again. */
+  start(): Promise<void>;
 }
 
 export async function startRuntime(machine: Machine): Promise<Runtime> {
@@ -23,17 +27,24 @@ export async function startRuntime(machine: Machine): Promise<Runtime> {
   };
   await mkdir(settings.cniConf, { recursive: true });
   await writeFile(join(dir, "containerd.toml"), containerdConfig(settings));
-  const child = machine.start("containerd", ["--config", join(dir, "containerd.toml")]);
-  let log = "";
-  const keep = (chunk: Buffer): void => {
-    log = (log + chunk).slice(-20_000);
-  };
-  child.stderr?.on("data", keep);
-  child.stdout?.on("data", keep);
   const endpoint = `unix://${socketOf(settings)}`;
-  await untilAnswering(endpoint, () => log);
+  const start = async (): Promise<void> => {
+    const child = machine.start("containerd", ["--config", join(dir, "containerd.toml")]);
+    let log = "";
+    const keep = (chunk: Buffer): void => {
+      log = (log + chunk).slice(-20_000);
+    };
+    child.stderr?.on("data", keep);
+    child.stdout?.on("data", keep);
+    await untilAnswering(endpoint, () => log);
+  };
+  const kill = async (): Promise<void> => {
+    const { stdout } = await machine.run("pgrep", ["-x", "containerd"]);
+    for (const pid of stdout.trim().split("\n")) await machine.run("kill", ["-KILL", pid]);
+  };
+  await start();
   await importImages(machine, socketOf(settings));
-  return { endpoint, cniConf: settings.cniConf };
+  return { endpoint, cniConf: settings.cniConf, kill, start };
 }
 
 /** The pause image that k8ts makes, and busybox as a container that waits. */

@@ -13,7 +13,7 @@ const WHO = `#!/bin/sh
 caller=\${REMOTE_ADDR#\\[::ffff:}
 printf 'Content-type: text/plain\\r\\n\\r\\n%s\\n' "\${caller%]}"
 `;
-const APPLETS = ["sh", "nc", "httpd", "nslookup", "tail", "cat"];
+const APPLETS = ["sh", "nc", "httpd", "nslookup", "tail", "cat", "sleep"];
 
 export interface MachineCluster extends AsyncDisposable {
   readonly machine: Machine;
@@ -68,12 +68,43 @@ export async function buildWebImage({ machine, k8ts }: MachineCluster): Promise<
   await k8ts("image", "build", root, "-t", IMAGE, "--env", "PATH=/bin");
 }
 
+const SERVE = ["httpd", "-f", "-p", "8080", "-h", "/www"];
+const READINESS = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+
+/**
+ * Six such servers as a Deployment, and a Service for them at node port 30081. They listen a moment after
+ * they have started, and go on answering while they terminate.
+ */
+export function rollingObjects(): string {
+  const labels = { app: "rolling" };
+  const container = {
+    ...{ name: "web", image: IMAGE, readinessProbe: READINESS },
+    command: ["sh", "-c", `sleep 0.5; exec ${SERVE.join(" ")}`],
+  };
+  const spec = { containers: [container], terminationGracePeriodSeconds: 30 };
+  const ports = [{ port: 80, targetPort: 8080, nodePort: 30081 }];
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "List",
+    items: [
+      {
+        ...{ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "rolling" } },
+        spec: {
+          ...{ replicas: 6, selector: { matchLabels: labels } },
+          template: { metadata: { labels }, spec },
+        },
+      },
+      {
+        ...{ apiVersion: "v1", kind: "Service", metadata: { name: "rolling" } },
+        spec: { type: "NodePort", selector: labels, ports },
+      },
+    ],
+  });
+}
+
 /** One such server on every node, and a Service for them. */
 export function webObjects(): string {
-  const container = {
-    ...{ name: "web", image: IMAGE, command: ["httpd", "-f", "-p", "8080", "-h", "/www"] },
-    readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
-  };
+  const container = { name: "web", image: IMAGE, command: SERVE, readinessProbe: READINESS };
   const labels = { app: "web" };
   const spec = { containers: [container], terminationGracePeriodSeconds: 1 };
   return JSON.stringify({

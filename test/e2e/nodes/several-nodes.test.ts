@@ -1,6 +1,6 @@
 /** `k8ts up --nodes 3` of the built program: everything that crosses nodes is real. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
@@ -10,9 +10,11 @@ import {
   buildWebImage,
   type MachineCluster,
   prepareMachine,
+  rollingObjects,
   webObjects,
   webPods,
 } from "./machine-cluster.ts";
+import { startLoad } from "./service-load.ts";
 
 const NODES = ["node-1", "node-2", "node-3"];
 /** Conditions are waited for, never times. */
@@ -32,10 +34,8 @@ describe("k8ts up --nodes 3", () => {
     cluster = await prepareMachine();
     await cluster.k8ts("up", "--nodes", "3", "--node-monitor-grace-period", "20s");
     await buildWebImage(cluster);
-    const file = join(cluster.machine.dir, "web.json");
-    await cluster.run("sh", "-c", `cat > ${file} <<'END'\n${webObjects()}\nEND`);
     await cluster.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=120s");
-    await cluster.kubectl("apply", "-f", file);
+    await apply("web", webObjects());
     await cluster.kubectl("rollout", "status", "daemonset/web", "--timeout=120s");
   }, 300_000);
 
@@ -45,6 +45,17 @@ describe("k8ts up --nodes 3", () => {
 
   const inPod = (pod: string, script: string): Promise<string> =>
     cluster.kubectl("exec", pod, "--", "sh", "-c", script);
+
+  const apply = async (name: string, objects: string): Promise<void> => {
+    const file = join(cluster.machine.dir, `${name}.json`);
+    writeFileSync(file, objects);
+    await cluster.kubectl("apply", "-f", file);
+  };
+
+  const nodeAddresses = async (): Promise<readonly string[]> => {
+    const path = `{.items[*].status.addresses[?(@.type=="InternalIP")].address}`;
+    return (await cluster.kubectl("get", "nodes", "-o", `jsonpath=${path}`)).split(" ");
+  };
 
   test("pods reach pods on every pair of nodes and are seen by their own addresses (no NAT)", async () => {
     const pods = await webPods(cluster);
@@ -64,8 +75,7 @@ describe("k8ts up --nodes 3", () => {
       "-o",
       "jsonpath={.spec.clusterIP}",
     );
-    const path = `{.items[*].status.addresses[?(@.type=="InternalIP")].address}`;
-    const nodes = (await cluster.kubectl("get", "nodes", "-o", `jsonpath=${path}`)).split(" ");
+    const nodes = await nodeAddresses();
     assert.equal(nodes.length, NODES.length);
     const ports = nodes.map((address) => `${address}:30080`);
     for (const { name } of await webPods(cluster)) {
@@ -101,7 +111,27 @@ describe("k8ts up --nodes 3", () => {
     }
   }, 120_000);
 
-  test("node stop: the endpoints of the node leave the Service; node start: they come back", async () => {
+  test("rollout restart of a Deployment under load through a Service loses no request", async () => {
+    await apply("rolling", rollingObjects());
+    await cluster.kubectl("rollout", "status", "deployment/rolling", "--timeout=120s");
+    const targets = (await nodeAddresses()).map((address) => `${address}:30081`);
+    const count = ["get", "pods", "-l", "app=rolling", "-o", "jsonpath={.items[*].metadata.uid}"];
+    const before = (await cluster.kubectl(...count)).split(" ");
+    const answers = (): Promise<string> => cluster.run("busybox", "sh", "-c", askEach(targets));
+    await until(async () => /^(?:10[.\d]+\n){3}$/.test(await answers()), LONG); // rules are written
+    const stopLoad = await startLoad(cluster.machine, "rolling", targets);
+    await cluster.kubectl("rollout", "restart", "deployment/rolling");
+    await cluster.kubectl("rollout", "status", "deployment/rolling", "--timeout=180s");
+    const { answered, failed } = await stopLoad();
+    assert.deepEqual(failed, []);
+    assert.ok(answered > 20, `${answered} requests were answered`);
+    const running = [...count, "--field-selector", "status.phase=Running"];
+    const after = (await cluster.kubectl(...running)).split(" ");
+    assert.ok(after.some((uid) => !before.includes(uid)));
+    await cluster.kubectl("delete", "deployment/rolling", "service/rolling", "--wait=false");
+  }, 300_000);
+
+  test("node stop: the endpoints of the node leave the Service and requests go on; node start: they come back", async () => {
     const ready = async (): Promise<readonly string[]> => {
       const selector = ["-l", "kubernetes.io/service-name=web"];
       const text = await cluster.kubectl("get", "endpointslices", ...selector, "-o", "json");
@@ -111,8 +141,17 @@ describe("k8ts up --nodes 3", () => {
     };
     await until(async () => (await ready()).length === NODES.length, LONG);
     await cluster.k8ts("node", "stop", "node-2");
-    assert.match(await cluster.k8ts("node", "ls"), /node-2 +\S+ +stopped/);
+    const list = await cluster.k8ts("node", "ls");
+    const [, stopped = ""] = /node-2 +(\S+) +stopped/.exec(list) ?? assert.fail(list);
     await until(async () => !(await ready()).includes("node-2"), LONG);
+    const others = (await nodeAddresses()).filter((address) => !stopped.includes(address));
+    const targets = others.map((address) => `${address}:30080`);
+    const asked = askEach(Array.from({ length: 10 }, () => targets).flat());
+    const answers = async (): Promise<number> =>
+      (await cluster.run("busybox", "sh", "-c", asked)).split("\n").filter(Boolean).length;
+    const all = 10 * targets.length;
+    await until(async () => (await answers()) === all, LONG); // the rules follow the endpoints
+    assert.equal(await answers(), all, "requests go on");
     await cluster.k8ts("node", "start", "node-2");
     await cluster.kubectl("wait", "--for=condition=Ready", "node/node-2", "--timeout=120s");
     await until(async () => (await ready()).includes("node-2"), LONG);

@@ -18,6 +18,9 @@ import {
 const MISSING = ["nft", "iptables", "conntrack", "busybox"].flatMap((p) => missingProgram(p) ?? []);
 const SERVER = "https://127.0.0.1:6443";
 
+const SERVICES = "/api/v1/namespaces/default/services";
+const LONG = { timeoutMs: 60_000 };
+
 describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %s", (mode) => {
   let network: NodeNetwork;
   let proxy: ChildProcess;
@@ -106,6 +109,22 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     await endpoints("remote", ["pod2"], "other-node");
     await service("dns", "10.96.0.17", { protocol: "UDP", port: 53 });
     await endpoints("dns", ["pod1"], "node1", { protocol: "UDP", port: 5353 });
+    await service("plain", "10.96.0.18", {});
+    await endpointsOf("plain", [{ pod: "pod1" }, { pod: "pod2" }]);
+    await service("zoned", "10.96.0.19", {});
+    await endpointsOf("zoned", [
+      { pod: "pod1", hints: { forZones: [{ name: "b" }] } },
+      { pod: "pod2", hints: { forZones: [{ name: "a" }] } },
+    ]);
+    await service("balanced", "10.96.0.20", {
+      ...{ type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort: 30_200 },
+      loadBalancerSourceRanges: ["192.168.77.0/25"],
+    });
+    await endpoints("balanced", ["pod2"]);
+    await kube("PATCH", `${SERVICES}/balanced/status?fieldManager=lb&force=true`, {
+      ...{ apiVersion: "v1", kind: "Service", metadata: { name: "balanced" } },
+      status: { loadBalancer: { ingress: [{ ip: "203.0.113.9" }] } },
+    });
     await service("six", "fd96::10", {
       type: "NodePort",
       nodePort: 30086,
@@ -150,6 +169,21 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
       })),
       ports: [{ name: "p", port, protocol }],
     } as never);
+  const endpointsOf = (
+    name: string,
+    list: readonly { pod: keyof typeof POD_IPS; conditions?: object; hints?: object }[],
+  ): Promise<void> =>
+    apply("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { name: `${name}-x`, labels: { "kubernetes.io/service-name": name } },
+      addressType: "IPv4",
+      endpoints: list.map(({ pod, conditions = { ready: true }, hints }) => ({
+        ...{ addresses: [POD_IPS[pod]], conditions, nodeName: "node1" },
+        ...(hints === undefined ? {} : { hints }),
+      })),
+      ports: [{ name: "p", port: 8080, protocol: "TCP" }],
+    } as never);
   const sixEndpoints = (name: string): Promise<void> =>
     endpoints(name, ["pod1", "pod2"], "node1", {}, "IPv6");
 
@@ -174,6 +208,50 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     assert.equal(lines.length, 200);
     assert.ok(first > 60 && first < 140, `${first} of 200`);
   });
+
+  test("ClusterIP only: even choice; endpoints that are gone are not chosen; terminating ones serve if none is ready", async () => {
+    const answers = async (count: number): Promise<string[]> => {
+      const all: string[] = [];
+      for (let i = 0; i < count; i++) {
+        all.push((await network.get("outside", "10.96.0.18")).text.slice(0, 4));
+      }
+      return all;
+    };
+    const first = await answers(40);
+    const share = first.filter((text) => text === "pod1").length;
+    assert.ok(share > 5 && share < 35, `${share} of 40 to pod1`);
+    await endpointsOf("plain", [{ pod: "pod2" }]);
+    await until(async () => (await answers(10)).every((text) => text === "pod2"), LONG);
+    const conditions = { ready: false, serving: true, terminating: true };
+    await endpointsOf("plain", [{ pod: "pod1", conditions }]);
+    await until(async () => (await answers(3)).every((text) => text === "pod1"), LONG);
+    await endpointsOf("plain", []);
+    const refused = async (): Promise<boolean> =>
+      (await network.get("pod1", "10.96.0.18", 1)).exitCode === 7;
+    await until(refused, LONG);
+    await endpointsOf("plain", [{ pod: "pod1" }, { pod: "pod2" }]);
+    await until(async () => new Set(await answers(10)).size === 2, LONG);
+  }, 120_000);
+
+  test("topology hints: only endpoints for the zone of the node are chosen", async () => {
+    for (let i = 0; i < 8; i++) {
+      assert.match((await network.get("pod1", "10.96.0.19")).text, /^pod2 /);
+    }
+  });
+
+  test("LoadBalancer: source ranges are enforced, the healthCheckNodePort counts local endpoints", async () => {
+    assert.equal((await network.get("outside", "203.0.113.9")).text, "pod2 192.168.77.2");
+    const health = async (): Promise<{ localEndpoints: number }> =>
+      JSON.parse(await network.sh("node", "curl -s http://127.0.0.1:30200/"));
+    assert.equal((await health()).localEndpoints, 1);
+    const spec = { loadBalancerSourceRanges: ["192.168.77.128/25"] };
+    await kube("PATCH", `${SERVICES}/balanced?fieldManager=other&force=true`, {
+      ...{ apiVersion: "v1", kind: "Service", metadata: { name: "balanced" }, spec },
+    });
+    await until(async () => (await network.get("outside", "203.0.113.9", 1)).exitCode === 28, LONG);
+    await endpoints("balanced", ["pod2"], "other-node");
+    await until(async () => (await health()).localEndpoints === 0, LONG);
+  }, 120_000);
 
   test("NodePort: answers at the node's address, from outside and from the node", async () => {
     assert.match((await network.get("outside", `${NODE_IP}:30080`)).text, /^pod[12] /);
@@ -252,7 +330,7 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     await until(async () => (await network.udp("outside", "10.96.0.17", 53, 40_000)) === "pod2");
   });
 
-  test("flushed rules are written again", async () => {
+  test("k8ts: flushed rules are written again", async () => {
     await network.sh(
       "node",
       mode === "nftables"

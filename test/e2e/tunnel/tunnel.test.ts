@@ -53,15 +53,20 @@ describe("a node that the control plane has no route to", () => {
   const KUBELET = `/api/v1/nodes/${NODE}/proxy/healthz`;
 
   test("without a tunnel logs, exec, port-forward, proxies and webhooks fail", async () => {
-    const exec = split.tryKubectl("exec", "web", "--", "echo", "reached");
-    for (const asked of [split.tryKubectl("logs", "web"), exec]) {
-      const { exitCode, stderr } = await asked;
+    const [logs, exec, page, hook, ...proxies] = await Promise.all([
+      split.tryKubectl("logs", "web"),
+      split.tryKubectl("exec", "web", "--", "echo", "reached"),
+      forwarded(),
+      hooked(),
+      ...[POD, SERVICE, KUBELET].map(proxied),
+    ]);
+    for (const { exitCode, stderr } of [logs, exec]) {
       assert.notEqual(exitCode, 0);
       assert.match(stderr, /network is unreachable|no route to host/);
     }
-    for (const path of [POD, SERVICE, KUBELET]) assert.notEqual((await proxied(path)).exitCode, 0);
-    assert.notEqual(await forwarded(), PAGE);
-    assert.match((await hooked()).stderr, /failed calling webhook "hook\.example\.com"/);
+    for (const { exitCode } of proxies) assert.notEqual(exitCode, 0);
+    assert.notEqual(page, PAGE);
+    assert.match(hook.stderr, /failed calling webhook "hook\.example\.com"/);
   }, 120_000);
 
   test.each(TUNNEL_KINDS)(
@@ -69,25 +74,33 @@ describe("a node that the control plane has no route to", () => {
     async ({ open }) => {
       const tunnel = await open(split);
       try {
-        assert.equal(await split.kubectl("logs", "web"), "hello-from-the-node\n");
-        assert.equal(await split.kubectl("exec", "web", "--", "echo", "reached"), "reached\n");
-        const copied = await split.kubectl("exec", "web", "--", "seq", "100000");
-        assert.equal(copied.length, 588_895);
-        for (const path of [POD, SERVICE]) assert.equal((await proxied(path)).stdout.trim(), PAGE);
-        assert.equal((await proxied(KUBELET)).stdout, "ok");
-        assert.equal(await forwarded(), PAGE);
-        assert.match((await hooked()).stderr, /denied by a webhook on the node/);
-        // The node's side dies: streams end, exec with an error, and calls work again once it is back.
         const follow = held("logs", "-f", "web");
         const exec = held("exec", "web", "--", "sh", "-c", "echo started; sleep 1000");
+        const [logs, echoed, copied, page, hook, kubelet, ...pages] = await Promise.all([
+          split.kubectl("logs", "web"),
+          split.kubectl("exec", "web", "--", "echo", "reached"),
+          split.kubectl("exec", "web", "--", "seq", "100000"),
+          forwarded(),
+          hooked(),
+          ...[KUBELET, POD, SERVICE].map(proxied),
+        ]);
+        assert.equal(logs, "hello-from-the-node\n");
+        assert.equal(echoed, "reached\n");
+        assert.equal(copied.length, 588_895);
+        assert.equal(page, PAGE);
+        assert.match(hook.stderr, /denied by a webhook on the node/);
+        assert.equal(kubelet?.stdout, "ok");
+        for (const { stdout } of pages) assert.equal(stdout.trim(), PAGE);
         await until(
           () => follow.output().includes("hello") && exec.output().includes("start"),
           LONG,
         );
+        // The node's side dies: streams end with an error, and calls work again once it is back.
         await tunnel.kill();
-        await follow.ended;
-        assert.notEqual(await exec.ended, 0, exec.output());
-        assert.match(exec.output(), /error/i);
+        for (const stream of [follow, exec]) {
+          assert.notEqual(await stream.ended, 0, stream.output());
+          assert.match(stream.output(), /error/i);
+        }
         await tunnel.restart();
         await until(async () => (await split.tryKubectl("logs", "web")).exitCode === 0, LONG);
       } finally {

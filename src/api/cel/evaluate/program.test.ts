@@ -13,7 +13,7 @@ import { isEqual } from "../values/compare.ts";
 import type { Value } from "../values/value.ts";
 import { createProgram, type Evaluation } from "./program.ts";
 
-describe("the language's conformance cases", () => {
+describe("CEL: the language's conformance cases", () => {
   for (const conformance of conformanceCases()) {
     test(`${conformance.path}: ${conformance.expr.slice(0, 60)}`, () => {
       const { value } = conformance;
@@ -62,7 +62,7 @@ function run(text: string, x: Value = null, costMax = Infinity): Evaluation {
   return createProgram(ENVIRONMENT, compiled.value, { costMax }).evaluate({ find: () => x });
 }
 
-describe("costs", () => {
+describe("CEL: costs", () => {
   const cases: { text: string; cost: number }[] = [
     { text: "1 + 2 == 3", cost: 2 },
     { text: "x == x", cost: 3 },
@@ -90,12 +90,12 @@ describe("costs", () => {
   });
 });
 
-test("patterns take linear time", () => {
+test("CEL: patterns take linear time", () => {
   const result = run(`'${"a".repeat(5000)}!'.matches('^(a+)+$')`);
   assert.deepEqual(result.ok && result.value, false);
 });
 
-test("no expression that compiles throws when it is evaluated", () => {
+test("CEL: no expression that compiles throws when it is evaluated", () => {
   const atoms = "x 1 2u 2.5 'a' b'a' true null [] [1,'b'] {'a':1} x.a duration('1s') type(x)".split(
     " ",
   );

@@ -29,7 +29,7 @@ describe("cel-go's own cases", () => {
   }
 });
 
-describe("syntax errors in the words of the real server", () => {
+describe("CEL: syntax errors in the words of the real server", () => {
   const starts =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
   const cases = [
@@ -57,7 +57,7 @@ describe("syntax errors in the words of the real server", () => {
   }
 });
 
-describe("limits", () => {
+describe("CEL: limits", () => {
   const cases = [
     {
       name: "brackets",
@@ -89,7 +89,7 @@ describe("limits", () => {
   }
 });
 
-test("no text crashes or hangs the parser", () => {
+test("CEL: no text crashes or hangs the parser", () => {
   const fragments = fc.constantFrom(
     ..."a b.c ( ) [ ] { } , : ? . - ! + * && || == < in has all x 1 1u 2.5 'a' \"b ''' r\"\"\" b'\\x41' ` \\ // = | & \n 😀 map(x, y) .?a [?0] {?a:1} T{f:1}".split(
       " ",

@@ -13,7 +13,7 @@ import { readCertificate, readCertificateRequest, readPublicKey } from "./x509.t
 
 const bytesOf = (pem: string) => parsePem(pem)[0]!.bytes;
 
-describe("X.509", () => {
+describe("X.509 certificate: X.509", () => {
   test("a leaf", () => {
     const { publicKey, ...leaf } = readCertificate(bytesOf(LEAF_PEM))!;
     assert.deepEqual(leaf, {

@@ -82,7 +82,7 @@ describe("lease candidates", () => {
   });
 });
 
-describe("semantic versions", () => {
+describe("Lease: semantic versions", () => {
   const ascending = [
     "1.0.0-alpha",
     "1.0.0-alpha.1",

@@ -5,6 +5,7 @@ import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import type { WebhookMetrics } from "../../metrics/webhook-metrics.ts";
 import type { KindRegistry } from "../../registry/kind-registry.ts";
 import {
@@ -30,6 +31,7 @@ export interface WebhookParts extends MatchParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: WebhookMetrics;
+  readonly tracer?: Tracer | undefined;
   readonly credentialsFor?: WebhookCall["credentialsFor"];
 }
 
@@ -43,11 +45,41 @@ export type HookOutcome =
 
 const TIMEOUT_SECONDS = 10;
 
+/** Within a span with upstream's name for the call, if the request has one. */
 export async function callHook(
+  hook: Hook,
+  request: AdmissionRequest,
+  version: RequestVersion,
+  mutating: boolean,
+  parts: WebhookParts,
+): Promise<HookOutcome> {
+  const uid = parts.random.uuid();
+  const call = (): Promise<HookOutcome> => askHook(hook, request, version, mutating, uid, parts);
+  const { tracer } = parts;
+  if (tracer === undefined) return await call();
+  const { group, version: apiVersion, resource } = request.requested.resource;
+  return await tracer.child(
+    {
+      name: `Call ${mutating ? "mutating" : "validating"} webhook`,
+      attributes: () => ({
+        configuration: hook.configuration,
+        webhook: hook.webhook.name,
+        resource: `${group}/${apiVersion}, Resource=${resource}`,
+        subresource: request.subresource,
+        operation: request.operation,
+        UID: uid,
+      }),
+    },
+    call,
+  );
+}
+
+async function askHook(
   { webhook }: Hook,
   request: AdmissionRequest,
   version: RequestVersion,
   mutating: boolean,
+  uid: string,
   parts: WebhookParts,
 ): Promise<HookOutcome> {
   const { name, sideEffects, timeoutSeconds = TIMEOUT_SECONDS, clientConfig } = webhook;
@@ -60,7 +92,6 @@ export async function callHook(
     const why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)";
     return failed(`could not create admission objects: ${why}`, 400);
   }
-  const uid = parts.random.uuid();
   let posted: unknown;
   try {
     posted = await parts.client.post({

@@ -1,7 +1,7 @@
 /** The gRPC client of a KMS v2 plugin, which listens on a Unix socket. */
 
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
-import { GRPC_CODES, GrpcError, grpcCodeName } from "#lib/grpc/grpc-status.ts";
+import { GrpcError, goCodeName } from "#lib/grpc/grpc-status.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { KmsMetrics } from "../encryption-metrics.ts";
 import { EncryptionError } from "../transformer.ts";
@@ -60,15 +60,8 @@ async function call<Request, Response>(
     return answer;
   } catch (error) {
     if (!(error instanceof GrpcError)) throw error;
-    const code = goCode(error);
+    const code = goCodeName(error.code);
     done(code);
     throw new EncryptionError(`rpc error: code = ${code} desc = ${error.message}`, code);
   }
-}
-
-/** `DEADLINE_EXCEEDED` is `DeadlineExceeded` in Go; only CANCELLED is spelled in another way. */
-function goCode({ code }: GrpcError): string {
-  if (code === GRPC_CODES.CANCELLED) return "Canceled";
-  const words = grpcCodeName(code).toLowerCase().split("_");
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }

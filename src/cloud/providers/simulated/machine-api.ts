@@ -4,10 +4,9 @@
  * the configuration says otherwise.
  */
 
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { startHttpServer } from "#lib/http/start-http-server.ts";
 import { CloudError, type Fault, type SimulatedCloud } from "./simulated-cloud.ts";
 import { machineOf } from "./simulated-config.ts";
 
@@ -32,23 +31,20 @@ export async function startMachineApi(
   { host, port }: { readonly host: string; readonly port: number },
   signal: AbortSignal,
 ): Promise<number> {
-  const server = createServer((request, reply) => {
-    answer(cloud, request, signal).then(
-      (answered) => send(reply, answered),
-      (error: unknown) => send(reply, refusalOf(error)),
-    );
-  });
-  limitServer(server, { requestWithinMs: REQUEST_TIMEOUT_MS });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  const end = (): void => {
-    server.close();
-    server.closeAllConnections();
-  };
-  signal.addEventListener("abort", end, { once: true });
-  return (server.address() as AddressInfo).port;
+  const server = await startHttpServer(
+    {
+      at: { host, port },
+      limits: { requestWithinMs: REQUEST_TIMEOUT_MS },
+      request: (request, reply) => {
+        answer(cloud, request, signal).then(
+          (answered) => send(reply, answered),
+          (error: unknown) => send(reply, refusalOf(error)),
+        );
+      },
+    },
+    signal,
+  );
+  return server.port;
 }
 
 async function answer(

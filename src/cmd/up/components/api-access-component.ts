@@ -5,6 +5,7 @@
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import { allowedSources } from "../allowed-sources.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
@@ -23,11 +24,6 @@ export const apiAccessComponent: Component = {
     };
   },
 };
-
-/** Pods cannot reach what listens there. */
-export function isLoopback(address: string): boolean {
-  return address === "localhost" || address === "::1" || address.startsWith("127.");
-}
 
 async function listen(
   { server, flags, nodeSubnets }: ClusterContext,

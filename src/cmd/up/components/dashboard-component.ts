@@ -13,12 +13,12 @@ import { Sessions } from "#dashboard/login/sessions.ts";
 import { TokenLogin } from "#dashboard/login/token-login.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { builtWebFiles, newSecret } from "../../dashboard/dashboard-parts.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { dashboardUrl, keepDashboardUrl } from "../dashboard-url.ts";
-import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
 
 export const dashboardComponent: Component = {

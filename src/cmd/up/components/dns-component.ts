@@ -10,6 +10,7 @@ import { runDns } from "#dns/run-dns.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { messageOf } from "#lib/caught.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import {
   DNS_CONFIG_MAP,
   DNS_USER,
@@ -20,7 +21,6 @@ import {
 import { allowedSources } from "../allowed-sources.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };

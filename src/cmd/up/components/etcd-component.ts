@@ -8,12 +8,12 @@ import { etcdClientTls } from "#etcd/etcd-certificates.ts";
 import { type RunningMember, startMember } from "#etcd/managed-member.ts";
 import { ensurePrograms } from "#host/debian-packages.ts";
 import { interfaceAddresses } from "#host/interface-addresses.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import { ownAddress } from "../../apiserver/own-address.ts";
 import { FlagError } from "../../flags/parse-flags.ts";
 import { copyStore } from "../../store/copy-store.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import type { ManagedEtcdFlags, UpFlags } from "../up-flags.ts";
-import { isLoopback } from "./api-access-component.ts";
 
 const PROGRAMS = [{ program: "etcd", package: "etcd-server" }];
 

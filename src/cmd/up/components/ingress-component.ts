@@ -7,6 +7,7 @@ import { runIngress } from "#ingress/run-ingress.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { messageOf } from "#lib/caught.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import { servingCertificate } from "../../component/serving-certificate.ts";
 import {
   ensureIngressAccess,
@@ -15,7 +16,6 @@ import {
 } from "../../ingress/ingress-access.ts";
 import { ensureIngressService, INGRESS_SERVICE } from "../../ingress/ingress-service.ts";
 import type { ClusterContext, Component } from "../component.ts";
-import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };

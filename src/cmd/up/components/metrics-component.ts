@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { messageOf } from "#lib/caught.ts";
+import { isLoopback } from "#lib/loopback.ts";
 import { DEFAULT_RESOLUTION_MS } from "#metrics/run-metrics-server.ts";
 import type { KubeletAccess, KubeletTls } from "#metrics/scrape/kubelet-fetch.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
@@ -15,7 +16,6 @@ import { startMetricsServer } from "../../metrics-server/start-metrics-server.ts
 import { allowedSources } from "../allowed-sources.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
@@ -24,10 +24,10 @@ const ACCOUNT = { name: METRICS_USER, groups: [...GROUPS, "system:authenticated"
 const FIELD_MANAGER = "metrics-server";
 
 /** `hasPods`: whether there are real nodes, whose pods may use it. */
-export function metricsComponent(hasPods: boolean): Component {
+export function metricsComponent(hasPods: boolean, needs: readonly string[]): Component {
   return {
     name: "metrics-server",
-    needs: [APISERVER],
+    needs: [APISERVER, ...needs],
     run: (cluster, signal) => ({
       ready: Promise.resolve(),
       done: run(cluster, hasPods, signal).catch((error: unknown) => {
@@ -54,6 +54,7 @@ async function run(cluster: ClusterContext, hasPods: boolean, signal: AbortSigna
       ...{ client: clientAs(ACCOUNT), clock, random, logger, tls, kubelets },
       ...{ host: address ?? "localhost", port: 0, nodeSelector: "" },
       resolutionMs: DEFAULT_RESOLUTION_MS,
+      sampleOf: (node) => cluster.simulated.usageOf?.(node),
       ...(address === undefined ? {} : { isAllowed: allowedSources([...ranges, ...nodeSubnets]) }),
     },
     signal,

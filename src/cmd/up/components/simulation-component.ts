@@ -2,12 +2,11 @@
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { deferred } from "#lib/async/deferred.ts";
-import { codeOf } from "#lib/caught.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";
-import { SIMULATED_KUBELET_PORT } from "../../simulate/simulate-command.ts";
 import { simulationOf } from "../../simulate/simulation-file.ts";
+import { startOnFreePort } from "../../simulate/start-on-free-port.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
 
@@ -17,8 +16,10 @@ const USER = {
   groups: ["system:masters", "system:authenticated"],
 };
 
+export const SIMULATION = "simulated-nodes";
+
 export const simulationComponent: Component = {
-  name: "simulated-nodes",
+  name: SIMULATION,
   needs: [APISERVER, "controller-manager"],
   run: (cluster, signal) => {
     const ready = deferred<void>();
@@ -42,14 +43,8 @@ async function run(
     const parts = { client, clock, random, logger, nodes: flags.simulate, config, serving };
     return runSimulation({ ...parts, renewMs: DEFAULT_RENEW_MS }, signal);
   };
-  let simulation = start(SIMULATED_KUBELET_PORT);
-  try {
-    await simulation.ready;
-  } catch (error) {
-    if (codeOf(error) !== "EADDRINUSE") throw error;
-    simulation = start(0); // another cluster has the port
-    await simulation.ready;
-  }
+  const simulation = await startOnFreePort(start);
+  cluster.simulated.usageOf = simulation.usageOf;
   onReady();
   await simulation.done;
 }

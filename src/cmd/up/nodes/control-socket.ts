@@ -5,11 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { chmod, mkdir, rm } from "node:fs/promises";
-import { createServer, request } from "node:http";
+import { request } from "node:http";
 import { dirname } from "node:path";
-import { onAbort } from "#lib/async/aborted.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import { limitServer } from "#lib/http/limit-server.ts";
+import { type HttpServerOptions, startHttpServer } from "#lib/http/start-http-server.ts";
 
 const BODY_BYTES_MAX = 64 << 10;
 
@@ -30,7 +29,7 @@ export async function serveControl(
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });
-  const server = createServer((incoming, outgoing) => {
+  const handle: HttpServerOptions["request"] = (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {
@@ -44,17 +43,9 @@ export async function serveControl(
         .then(() => answer(JSON.parse(Buffer.concat(chunks).toString()) as unknown))
         .then(reply, (error: unknown) => reply({ ok: false, message: messageOf(error) }));
     });
-  });
-  limitServer(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, resolve);
-  });
+  };
+  await startHttpServer({ at: { path }, request: handle }, signal);
   await chmod(path, 0o600);
-  onAbort(signal, () => {
-    server.close();
-    server.closeAllConnections();
-  });
 }
 
 /** Undefined if no cluster with nodes runs there. */

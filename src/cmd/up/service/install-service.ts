@@ -14,7 +14,16 @@ export function installService(dataDir: string): number {
   const program = resolve(process.argv[1] ?? "k8ts");
   const file = join(FOLDER, `${name}.service`);
   try {
-    writePublicFile(file, systemdUnit({ node: process.execPath, program, dataDir, isDefault }));
+    writePublicFile(
+      file,
+      systemdUnit({
+        node: process.execPath,
+        nodeFlags: process.execArgv,
+        program,
+        dataDir,
+        isDefault,
+      }),
+    );
   } catch (error) {
     process.stderr.write(`Error: the service cannot be written: ${messageOf(error)}\n`);
     return 1;

@@ -3,7 +3,12 @@ import { test } from "vitest";
 import { systemdUnit, unitName } from "./systemd-unit.ts";
 
 test("--install-service: the unit starts the cluster in the foreground with escaped paths", () => {
-  const options = { node: "/usr/bin/node", program: "/opt/k8ts.js", isDefault: false };
+  const options = {
+    node: "/usr/bin/node",
+    nodeFlags: [],
+    program: "/opt/k8ts.js",
+    isDefault: false,
+  };
   const unit = systemdUnit({ ...options, dataDir: '/srv/a "b" 5%$x' });
   assert.match(
     unit,

@@ -3,6 +3,8 @@ import { basename } from "node:path";
 
 export interface UnitOptions {
   readonly node: string;
+  /** Flags of Node itself. */
+  readonly nodeFlags: readonly string[];
   readonly program: string;
   readonly dataDir: string;
   readonly isDefault: boolean;
@@ -15,8 +17,10 @@ export function unitName({
   return isDefault ? "k8ts" : `k8ts-${basename(dataDir).replaceAll(/[^\w.-]+/g, "-")}`;
 }
 
-export function systemdUnit({ node, program, dataDir }: UnitOptions): string {
-  const command = [node, program, "up", "--foreground", `--data=${dataDir}`].map(word).join(" ");
+export function systemdUnit({ node, nodeFlags, program, dataDir }: UnitOptions): string {
+  const command = [node, ...nodeFlags, program, "up", "--foreground", `--data=${dataDir}`]
+    .map(word)
+    .join(" ");
   return `[Unit]
 Description=Kubernetes cluster of k8ts on ${dataDir.replaceAll("%", "%%")}
 After=network-online.target

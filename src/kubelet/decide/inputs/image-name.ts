@@ -20,3 +20,10 @@ export function registryOf(image: string): string {
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
   return isHost && first !== "docker.io" ? first : "index.docker.io";
 }
+
+/** Without tag and digest. */
+export function repositoryOf(image: string): string {
+  const [name = ""] = image.split("@");
+  const at = name.lastIndexOf(":");
+  return at > name.lastIndexOf("/") ? name.slice(0, at) : name;
+}

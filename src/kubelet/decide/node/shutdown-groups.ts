@@ -1,28 +1,59 @@
 /** Graceful node shutdown: which pods are ended when, and how long each may take. */
 import type { Pod } from "#api/generated/core.v1.ts";
 
+/** Pods of this priority and more, up to the next entry's, get so much time together. */
+export interface ShutdownPeriod {
+  readonly priority: number;
+  readonly shutdownGracePeriodSeconds: number;
+}
+
 export interface ShutdownGroup {
   readonly pods: readonly Pod[];
   readonly graceSeconds: number;
 }
 
+interface ShutdownSettings {
+  readonly shutdownGraceMs: number;
+  readonly shutdownGraceCriticalMs: number;
+  readonly shutdownGraceByPriority: readonly ShutdownPeriod[];
+}
+
 const CRITICAL_PRIORITY = 2_000_000_000;
 
-/** Critical pods are ended last, in the part of the time that is kept for them. */
+/** From the lowest priority to the highest; none: shutdowns are not held back. */
+export function shutdownPeriods(settings: ShutdownSettings): readonly ShutdownPeriod[] {
+  const { shutdownGraceMs, shutdownGraceCriticalMs, shutdownGraceByPriority } = settings;
+  if (shutdownGraceByPriority.length > 0) {
+    return [...shutdownGraceByPriority].sort((a, b) => a.priority - b.priority);
+  }
+  if (shutdownGraceMs <= 0) return [];
+  const secondsOf = (ms: number): number => Math.floor(ms / 1000);
+  const restMs = shutdownGraceMs - shutdownGraceCriticalMs;
+  return [
+    { priority: 0, shutdownGracePeriodSeconds: secondsOf(restMs) },
+    {
+      priority: CRITICAL_PRIORITY,
+      shutdownGracePeriodSeconds: secondsOf(shutdownGraceCriticalMs),
+    },
+  ];
+}
+
+/** In the order in which they are ended. A priority below all periods belongs to the first. */
 export function shutdownGroups(
   pods: readonly Pod[],
-  settings: { readonly shutdownGraceMs: number; readonly shutdownGraceCriticalMs: number },
+  periods: readonly ShutdownPeriod[],
 ): ShutdownGroup[] {
-  const { shutdownGraceMs, shutdownGraceCriticalMs } = settings;
-  const isCritical = ({ spec }: Pod): boolean => (spec.priority ?? 0) >= CRITICAL_PRIORITY;
-  const ofMs = (ms: number): number => Math.floor(ms / 1000);
-  return [
-    {
-      pods: pods.filter((pod) => !isCritical(pod)),
-      graceSeconds: ofMs(shutdownGraceMs - shutdownGraceCriticalMs),
-    },
-    { pods: pods.filter(isCritical), graceSeconds: ofMs(shutdownGraceCriticalMs) },
-  ].filter((group) => group.pods.length > 0);
+  const indexOf = ({ spec }: Pod): number =>
+    Math.max(
+      0,
+      periods.findLastIndex(({ priority }) => priority <= (spec.priority ?? 0)),
+    );
+  return periods
+    .map(({ shutdownGracePeriodSeconds: graceSeconds }, index) => ({
+      pods: pods.filter((pod) => indexOf(pod) === index),
+      graceSeconds,
+    }))
+    .filter((group) => group.pods.length > 0);
 }
 
 /** A pod gets its own grace, but not more than its group has. */

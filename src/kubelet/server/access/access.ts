@@ -1,7 +1,8 @@
 /**
- * Who asks the kubelet, and whether they may: client certificates of the cluster's authority, or
- * tokens that the API server knows (TokenReview); what they may do the API server says
- * (SubjectAccessReview on the sub-resources of this node). Anonymous requests are refused unless they are enabled.
+ * Authentication and authorization of requests to the kubelet: client certificates of the cluster's
+ * authority, or tokens that the API server knows (TokenReview); what users may do the API server decides
+ * (SubjectAccessReview on the sub-resources of this node). Anonymous requests are refused unless they
+ * are enabled.
  */
 import { createHash } from "node:crypto";
 import type { TokenReview } from "#api/generated/authentication.v1.ts";

@@ -26,7 +26,7 @@ const service = (name: string, endpoints: number): OwnChains =>
 const shared: SharedLines = new Map([["nat KUBE-SERVICES", ["-d 10.96.0.1/32 -j SVC-a"]]]);
 const none = new Set<string>();
 
-describe("iptables-restore inputs", () => {
+describe("renderRemoval: iptables-restore inputs", () => {
   it("is one input with shared chains, chains of Services and removals for a small change", () => {
     const own = [service("a", 2)];
     const stale = new Set(["SEP-a-2"]);

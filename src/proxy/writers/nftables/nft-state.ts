@@ -4,22 +4,34 @@
  */
 import type { ServicePortRules } from "../../rules/service-rules.ts";
 import type { BaseRules } from "../writer.ts";
-import { type NftObjects, renderService } from "./render-service.ts";
-import { SharedElements } from "./shared-elements.ts";
+import { ElementOwners } from "./element-owners.ts";
+import {
+  type ElementValue,
+  type NftObjects,
+  renderService,
+  sharedEndpoints,
+} from "./render-service.ts";
+import { endpointMap, SharedChains } from "./shared-chains.ts";
 
-const NOTHING: NftObjects = { elements: new Map(), chains: new Map(), sets: new Map() };
+interface Difference {
+  readonly old: NftObjects;
+  readonly next: NftObjects;
+}
 
 export class NftState {
   readonly #base: BaseRules;
   readonly #table: string;
-  readonly #services = new Map<string, NftObjects>();
-  readonly #elements = new SharedElements();
+  /** What they are rendered to is not kept: it is rendered once more when they change. */
+  readonly #services = new Map<string, readonly ServicePortRules[]>();
+  readonly #owners = new ElementOwners();
+  readonly #shared: SharedChains;
   /** Chains that no rule leads to any more. Older kernels refuse to delete them at once. */
   readonly #stale = new Set<string>();
 
   constructor(base: BaseRules, table: string) {
     this.#base = base;
     this.#table = table;
+    this.#shared = new SharedChains(base);
   }
 
   get base(): BaseRules {
@@ -28,21 +40,29 @@ export class NftState {
 
   /** Takes the new rules of some Services in. Answers the commands that bring the kernel there. */
   replace(changes: ReadonlyMap<string, readonly ServicePortRules[]>): string[] {
+    const shared: string[] = [];
     const made: string[] = [];
     const filled: string[] = [];
     const removedSets: string[] = [];
-    const before = new Map<string, string | undefined>();
-    for (const [key, ports] of changes) {
-      const old = this.#services.get(key) ?? NOTHING;
-      const next = renderService(this.#base, ports);
-      if (ports.length === 0) this.#services.delete(key);
-      else this.#services.set(key, next);
+    const differences = this.#differences(changes);
+    const before = this.#elementValues(differences, "old");
+    for (const [key, { old, next }] of differences) {
       this.#replaceSets(old, next, made, removedSets);
       this.#replaceChains(old, next, made, filled);
-      this.#replaceElements(key, old, next, before);
+      for (const element of old.elements.keys()) this.#owners.remove(element, key);
+      for (const element of next.elements.keys()) this.#owners.add(element, key);
     }
-    const { removed, added } = this.#elementCommands(before);
-    return [...made, ...filled, ...removed, ...added, ...removedSets];
+    for (const [key, ports] of changes) {
+      if (ports.length === 0) this.#services.delete(key);
+      else this.#services.set(key, ports);
+      for (const port of ports) {
+        const endpoints = sharedEndpoints(port)?.length ?? 0;
+        if (endpoints > 0) shared.push(...this.#shared.add(port.protocol, endpoints));
+      }
+    }
+    const after = this.#elementValues(differences, "next");
+    const { removed, added } = this.#elementCommands(before, after);
+    return [...shared, ...made, ...filled, ...removed, ...added, ...removedSets];
   }
 
   /** Commands that delete chains which an earlier transaction left without users. */
@@ -87,40 +107,68 @@ export class NftState {
     made.unshift(...flushed);
   }
 
-  #replaceElements(
-    key: string,
-    old: NftObjects,
-    next: NftObjects,
-    before: Map<string, string | undefined>,
-  ): void {
-    const note = (element: string): void => {
-      if (!before.has(element)) before.set(element, this.#elements.value(element));
-    };
-    for (const element of old.elements.keys()) {
-      if (next.elements.has(element)) continue;
-      note(element);
-      this.#elements.remove(element, key);
-    }
-    for (const [element, value] of next.elements) {
-      if (old.elements.get(element) === value) continue;
-      note(element);
-      this.#elements.add(element, key, value);
-    }
+  #differences(
+    changes: ReadonlyMap<string, readonly ServicePortRules[]>,
+  ): ReadonlyMap<string, Difference> {
+    return new Map(
+      [...changes].map(([key, ports]) => {
+        const old = renderService(this.#base, this.#services.get(key) ?? []);
+        return [key, { old, next: renderService(this.#base, ports) }];
+      }),
+    );
   }
 
-  #elementCommands(before: ReadonlyMap<string, string | undefined>): {
-    removed: string[];
-    added: string[];
-  } {
+  /** What the elements of Services that change lead to, before or after the change. */
+  #elementValues(
+    differences: ReadonlyMap<string, Difference>,
+    side: keyof Difference,
+  ): ReadonlyMap<string, ElementValue | undefined> {
+    const values = new Map<string, ElementValue | undefined>();
+    for (const { old, next } of differences.values()) {
+      for (const element of [...old.elements.keys(), ...next.elements.keys()]) {
+        if (values.has(element)) continue;
+        const [owner] = this.#owners.of(element);
+        const value =
+          owner === undefined ? undefined : this.#valueOf(element, owner, differences, side);
+        values.set(element, value);
+      }
+    }
+    return values;
+  }
+
+  #valueOf(
+    element: string,
+    owner: string,
+    differences: ReadonlyMap<string, Difference>,
+    side: keyof Difference,
+  ): ElementValue | undefined {
+    const objects =
+      differences.get(owner)?.[side] ?? renderService(this.#base, this.#services.get(owner) ?? []);
+    return objects.elements.get(element);
+  }
+
+  #elementCommands(
+    before: ReadonlyMap<string, ElementValue | undefined>,
+    after: ReadonlyMap<string, ElementValue | undefined>,
+  ): { removed: string[]; added: string[] } {
     const removed = new Map<string, string[]>();
     const added = new Map<string, string[]>();
-    for (const [element, old] of before) {
-      const now = this.#elements.value(element);
-      if (now === old) continue;
-      const [container = "", ...rest] = element.split(" ");
-      const key = rest.join(" ");
+    const compare = (container: string, key: string, old?: string, next?: string): void => {
+      if (old === next) return;
       if (old !== undefined) append(removed, container, key);
-      if (now !== undefined) append(added, container, now === "" ? key : `${key} : ${now}`);
+      if (next !== undefined) append(added, container, next === "" ? key : `${key} : ${next}`);
+    };
+    for (const [element, old] of before) {
+      const next = after.get(element);
+      const [container, key] = split(element);
+      compare(container, key, old?.verdict, next?.verdict);
+      const positions = Math.max(old?.sockets.length ?? 0, next?.sockets.length ?? 0);
+      if (positions === 0) continue;
+      const [ip = "", protocol = "", port = ""] = key.split(" . ");
+      for (let i = 0; i < positions; i++) {
+        const map = endpointMap(protocol, i);
+        compare(map, `${ip} . ${port}`, old?.sockets[i], next?.sockets[i]);
+      }
     }
     const commands = (verb: string, from: ReadonlyMap<string, readonly string[]>): string[] =>
       [...from].map(
@@ -129,6 +177,11 @@ export class NftState {
       );
     return { removed: commands("delete", removed), added: commands("add", added) };
   }
+}
+
+function split(element: string): readonly [container: string, key: string] {
+  const end = element.indexOf(" ");
+  return [element.slice(0, end), element.slice(end + 1)];
 }
 
 function append(lists: Map<string, string[]>, name: string, item: string): void {

@@ -2,9 +2,12 @@
 
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
+import type { ServicePortRules } from "../../rules/service-rules.ts";
 import type { RuleWorld, RuleWriter } from "../writer.ts";
 import { NftState } from "./nft-state.ts";
 import { ipWord, renderBase, TABLE, tableName } from "./render-base.ts";
+
+const SERVICES_PER_PART = 250;
 
 export class NftablesWriter implements RuleWriter {
   readonly #family: IpFamily;
@@ -21,12 +24,14 @@ export class NftablesWriter implements RuleWriter {
       last === undefined || changed === "all" || JSON.stringify(last.base) !== JSON.stringify(base);
     const state = isWhole ? new NftState(base, tableName(base)) : last;
     if (!isWhole) await this.#deleteStaleChains(state);
-    const changes = isWhole
-      ? services
-      : new Map([...changed].map((key) => [key, services.get(key) ?? []]));
     this.#state = undefined;
-    const commands = [...(isWhole ? [renderBase(base)] : []), ...state.replace(changes)];
-    if (commands.length > 0) await nft(commands);
+    if (isWhole) await nft(wholeTable(state, services));
+    else {
+      const commands = state.replace(
+        new Map([...changed].map((key) => [key, services.get(key) ?? []])),
+      );
+      if (commands.length > 0) await nft([inLines(commands)]);
+    }
     this.#state = state;
   }
 
@@ -39,7 +44,7 @@ export class NftablesWriter implements RuleWriter {
   async cleanup(): Promise<void> {
     this.#state = undefined;
     const table = `${ipWord(this.#family)} ${TABLE}`;
-    await nft([`add table ${table}`, `delete table ${table}`]);
+    await nft([inLines([`add table ${table}`, `delete table ${table}`])]);
   }
 
   /** A transaction of its own: if the kernel still thinks a chain is used, the next whole sync removes it. */
@@ -49,6 +54,24 @@ export class NftablesWriter implements RuleWriter {
   }
 }
 
-async function nft(commands: readonly string[]): Promise<void> {
-  await mustRun("nft", ["-f", "-"], { input: `${commands.join("\n")}\n` });
+/** The commands for the whole table, in parts, so that thousands of Services are never one text. */
+function* wholeTable(state: NftState, services: RuleWorld["services"]): Iterable<string> {
+  yield inLines([renderBase(state.base)]);
+  let part = new Map<string, readonly ServicePortRules[]>();
+  for (const [key, ports] of services) {
+    part.set(key, ports);
+    if (part.size < SERVICES_PER_PART) continue;
+    yield inLines(state.replace(part));
+    part = new Map();
+  }
+  yield inLines(state.replace(part));
+}
+
+function inLines(commands: readonly string[]): string {
+  return commands.map((command) => `${command}\n`).join("");
+}
+
+/** All of the input is one transaction. */
+async function nft(input: Iterable<string>): Promise<void> {
+  await mustRun("nft", ["-f", "-"], { input });
 }

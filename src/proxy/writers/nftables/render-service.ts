@@ -1,6 +1,7 @@
 /**
- * One Service as nftables objects: elements of the shared sets and maps, and chains of its own.
- * Endpoints are picked by one `dnat … map` rule; only session affinity needs a chain for each.
+ * One Service as nftables objects: elements of the shared sets and maps, and chains of its own where it
+ * needs them: for external addresses, session affinity and many endpoints. Endpoints are picked by one
+ * `dnat … map` rule; only session affinity needs a chain for each.
  */
 
 import { shortHash } from "#lib/text/short-hash.ts";
@@ -8,10 +9,19 @@ import type { Endpoint } from "../../rules/endpoint.ts";
 import { reachableEndpoints, type ServicePortRules } from "../../rules/service-rules.ts";
 import type { BaseRules } from "../writer.ts";
 import { addressType, fromPods, ipWord, markForMasquerade } from "./render-base.ts";
+import { balanceChain, SHARED_ENDPOINTS_MAX } from "./shared-chains.ts";
+
+/** What an element of a map leads to. */
+export interface ElementValue {
+  /** Empty for elements of a set. */
+  readonly verdict: string;
+  /** `address . port` of the endpoints in shared maps, in order of their positions. */
+  readonly sockets: readonly string[];
+}
 
 export interface NftObjects {
-  /** Values by `container key`; the value of a set's element is empty. */
-  readonly elements: Map<string, string>;
+  /** Values by `container key`. */
+  readonly elements: Map<string, ElementValue>;
   /** Rules by the name of the chain. */
   readonly chains: Map<string, readonly string[]>;
   /** Definitions of dynamic sets by name. */
@@ -19,6 +29,16 @@ export interface NftObjects {
 }
 
 const NAME_LENGTH_MAX = 120;
+const NONE: readonly string[] = [];
+
+/** The endpoints of a Service port that needs no chain of its own; undefined if it needs one. */
+export function sharedEndpoints(rules: ServicePortRules): readonly Endpoint[] | undefined {
+  const { internal, external, affinitySeconds } = rules;
+  if (external !== undefined || affinitySeconds !== undefined) return undefined;
+  const endpoints = rules[internal.policy];
+  const isFew = endpoints.length > 0 && endpoints.length <= SHARED_ENDPOINTS_MAX;
+  return isFew ? endpoints : undefined;
+}
 
 export function renderService(base: BaseRules, ports: readonly ServicePortRules[]): NftObjects {
   const objects: NftObjects = { elements: new Map(), chains: new Map(), sets: new Map() };
@@ -31,40 +51,48 @@ export function renderService(base: BaseRules, ports: readonly ServicePortRules[
 
 function addElements({ elements }: NftObjects, rules: ServicePortRules): void {
   const { protocol, port, clusterIp, internal, external, nodePort } = rules;
+  const set = (element: string, verdict: string, sockets = NONE): void => {
+    elements.set(element, { verdict, sockets });
+  };
   const at = (ip: string): string => `${ip} . ${protocol} . ${port}`;
-  elements.set(`cluster-ips ${clusterIp}`, "");
-  if (internal.refuse === undefined) {
-    elements.set(`service-ips ${at(clusterIp)}`, `goto ${policyChain(rules, internal.policy)}`);
+  set(`cluster-ips ${clusterIp}`, "");
+  const shared = sharedEndpoints(rules);
+  if (internal.refuse !== undefined) {
+    set(`no-endpoint-services ${at(clusterIp)}`, verdictOf(internal.refuse));
+  } else if (shared === undefined) {
+    set(`service-ips ${at(clusterIp)}`, `goto ${policyChain(rules, internal.policy)}`);
   } else {
-    elements.set(`no-endpoint-services ${at(clusterIp)}`, verdictOf(internal.refuse));
+    const sockets = shared.map((to) => `${to.ip} . ${to.port}`);
+    set(`service-ips ${at(clusterIp)}`, `goto ${balanceChain(protocol, shared.length)}`, sockets);
   }
   for (const { ip, port: endpointPort, isLocal } of reachableEndpoints(rules)) {
     if (!isLocal) continue;
-    elements.set(`hairpin-connections ${ip} . ${ip} . ${protocol} . ${endpointPort}`, "");
+    set(`hairpin-connections ${ip} . ${ip} . ${protocol} . ${endpointPort}`, "");
   }
   if (external === undefined) return;
   const goto = `goto ${chainName("external", rules.id)}`;
   for (const ip of new Set([...rules.externalIps, ...rules.loadBalancerIps])) {
-    if (external.refuse !== "reject") elements.set(`service-ips ${at(ip)}`, goto);
+    if (external.refuse !== "reject") set(`service-ips ${at(ip)}`, goto);
     if (external.refuse !== undefined) {
-      elements.set(`no-endpoint-services ${at(ip)}`, verdictOf(external.refuse));
+      set(`no-endpoint-services ${at(ip)}`, verdictOf(external.refuse));
     }
   }
   if (rules.sourceRanges !== undefined) {
     const firewall = `goto ${chainName("firewall", rules.id)}`;
-    for (const ip of rules.loadBalancerIps) elements.set(`firewall-ips ${at(ip)}`, firewall);
+    for (const ip of rules.loadBalancerIps) set(`firewall-ips ${at(ip)}`, firewall);
   }
   if (nodePort === undefined) return;
   const onNode = `${protocol} . ${nodePort}`;
-  if (external.refuse !== "reject") elements.set(`service-nodeports ${onNode}`, goto);
+  if (external.refuse !== "reject") set(`service-nodeports ${onNode}`, goto);
   if (external.refuse !== undefined) {
-    elements.set(`no-endpoint-nodeports ${onNode}`, verdictOf(external.refuse));
+    set(`no-endpoint-nodeports ${onNode}`, verdictOf(external.refuse));
   }
 }
 
 function addChains(objects: NftObjects, base: BaseRules, rules: ServicePortRules): void {
   const { chains } = objects;
   const { external, id } = rules;
+  if (sharedEndpoints(rules) !== undefined) return;
   if (external !== undefined && external.refuse !== "reject") {
     chains.set(chainName("external", id), externalRules(base, rules, external));
   }

@@ -19,6 +19,24 @@ export function hasBindingConditions({ status }: ResourceClaim): boolean {
   return (status?.allocation?.devices.results ?? []).some(isConditional);
 }
 
+/** The driver of each device with binding conditions. */
+export function conditionalDrivers(claims: readonly ResourceClaim[]): readonly string[] {
+  return claims
+    .flatMap(({ status }) => status?.allocation?.devices.results ?? [])
+    .filter(isConditional)
+    .map(({ driver }) => driver);
+}
+
+/** The label of metrics for a wait that ended with this error. */
+export function waitStatusOf(error: unknown): "timeout" | "failure" | "error" {
+  const message = error instanceof Error ? error.message : "";
+  if (message.startsWith(TIMEOUT)) return "timeout";
+  return message.startsWith(FAILURE) ? "failure" : "error";
+}
+
+const TIMEOUT = "device binding timeout";
+const FAILURE = "device binding failed";
+
 /** Whether the devices of an allocated claim are prepared. */
 export function bindingStateOf(
   claim: ResourceClaim,
@@ -40,7 +58,7 @@ export function bindingStateOf(
     if (failed !== undefined) {
       const { reason = "", message = "" } = failed;
       const about = `claim=${claim.metadata.name}, reason=${reason}, message=${goQuote(message)}`;
-      return { is: "failed", message: `device binding failed: ${about}` };
+      return { is: "failed", message: `${FAILURE}: ${about}` };
     }
     const isMet = (type: string): boolean => trueCondition(device, type) !== undefined;
     if (!(result.bindingConditions ?? []).every(isMet)) {
@@ -78,7 +96,7 @@ export async function untilReadyToBind(
       cache.on(look, both);
       clock
         .sleep(timeoutMs, both)
-        .then(() => reject(new Error("device binding timeout: context deadline exceeded")))
+        .then(() => reject(new Error(`${TIMEOUT}: context deadline exceeded`)))
         .catch(reject);
       look();
     });
@@ -100,7 +118,7 @@ function outcomeOf(
     if (claim === undefined) return `resourceclaim.resource.k8s.io ${goQuote(name)} not found`;
     const state = bindingStateOf(claim, timeoutMs, nowMs);
     if (state.is === "failed") return state.message;
-    if (state.is === "timed-out") return `device binding timeout: claim=${name}`;
+    if (state.is === "timed-out") return `${TIMEOUT}: claim=${name}`;
     if (state.is === "pending") return "pending";
   }
   return "ready";

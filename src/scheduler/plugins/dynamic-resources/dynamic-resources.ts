@@ -22,7 +22,13 @@ import { normalizeScores } from "../normalize-scores.ts";
 import { type Allocated, AllocationCache } from "./allocation-cache.ts";
 import { allocationOf } from "./allocation-result.ts";
 import type { ChosenDevice } from "./allocator.ts";
-import { bindingStateOf, hasBindingConditions, untilReadyToBind } from "./binding-conditions.ts";
+import {
+  bindingStateOf,
+  conditionalDrivers,
+  hasBindingConditions,
+  untilReadyToBind,
+  waitStatusOf,
+} from "./binding-conditions.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
 import { DeviceClassResources } from "./device-class-resources.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
@@ -117,7 +123,11 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
       };
       return checkNode(state, node, isUsable, allocate);
     },
-    postFilter: (pod, _context, state) => {
+    postFilter: (pod, { unasked }, state) => {
+      // Upstream misses its state then: the attempt ends with these words and without preemption.
+      if (unasked.has("DynamicResources")) {
+        return { succeeded: false, unresolvable: true, message: "not found" };
+      }
       if (state === undefined) return { succeeded: false, message: "no new claims to deallocate" };
       for (const claim of state.unavailable) {
         const users = claim.status?.reservedFor ?? [];
@@ -182,7 +192,20 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
         schedulerName: pod.spec.schedulerName ?? "",
       });
       const { clock, objects } = handle;
-      await untilReadyToBind(bound, { clock, claims: objects.resourceClaims, timeoutMs }, signal);
+      const sinceMs = clock.elapsedMs();
+      const waited = (status: string): void => {
+        const profile = pod.spec.schedulerName ?? "";
+        for (const driver of conditionalDrivers(bound)) {
+          const durationMs = clock.elapsedMs() - sinceMs;
+          handle.deviceMetrics.waitedForDevice(profile, driver, status, durationMs);
+        }
+      };
+      const wait = { clock, claims: objects.resourceClaims, timeoutMs };
+      await untilReadyToBind(bound, wait, signal).catch((error: unknown) => {
+        waited(waitStatusOf(error));
+        throw error;
+      });
+      waited("success");
       return FITS;
     },
     wakeOn: [

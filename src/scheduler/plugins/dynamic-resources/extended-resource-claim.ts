@@ -81,10 +81,15 @@ export class ExtendedResourceClaim {
   }
 
   /** Creates the claim. Its name is the server's choice. */
-  async create({ wanted }: ExtendedVariant, { client }: Handle, signal: AbortSignal) {
+  async create(
+    { wanted }: ExtendedVariant,
+    { client, deviceMetrics }: Handle,
+    signal: AbortSignal,
+  ) {
     const { uid: _, ...metadata } = wanted.claim.metadata;
     const claim = { ...wanted.claim, metadata };
     const created = await client.create(resourceClaimKind, claim, {}, signal);
+    deviceMetrics.claimCreated(created.ok);
     if (!created.ok) {
       const { namespace } = metadata;
       const text = `create claim for extended resources ${namespace}/`;

@@ -51,7 +51,7 @@ describe("VolumeBinding", () => {
     await world.pod("p", withClaim("missing"));
     assert.match(
       world.message("p") ?? "",
-      /^0\/1 nodes are available: persistentvolumeclaim "missing" not found\./,
+      /^0\/1 nodes are available: persistentvolumeclaim "missing" not found\. not found$/,
     );
   });
 

@@ -11,6 +11,7 @@ import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import {
   type PolicyExpressions,
   paramKindColumn,
@@ -48,10 +49,10 @@ const spec: KindSpec<MutatingAdmissionPolicy> = {
     defaultMatchResources(spec.matchConstraints);
   },
   validate: (policy, context) => validatePolicy(policy, undefined, context),
-  validateUpdate: (policy, old, context) => [
-    ...validateObjectMeta(policy.metadata, META, METADATA),
-    ...validatePolicy(policy, old, context),
-  ],
+  *validateUpdate(policy, old, context) {
+    const errors = validateObjectMeta(policy.metadata, META, METADATA);
+    return [...errors, ...(yield* validatePolicy(policy, old, context))];
+  },
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns: [
     nameColumn,
@@ -82,11 +83,12 @@ export const mutatingAdmissionPolicyV1alpha1Kind = alsoServedAs(
   },
 );
 
-function validatePolicy(
+/** In steps: each expression is compiled. */
+function* validatePolicy(
   { spec }: MutatingAdmissionPolicy,
   old: MutatingAdmissionPolicy | undefined,
   context: RuleContext,
-): FieldError[] {
+): Steps<FieldError[]> {
   const path = Path.of("spec");
   const expressions = policyExpressions(spec, context.expressions);
   const stored = new Set(
@@ -95,7 +97,7 @@ function validatePolicy(
   const errors = [
     ...validatePolicyHead(spec, path),
     ...validateMutatingOperations(spec.matchConstraints, path.child("matchConstraints")),
-    ...validateConditionsAndVariables(spec, old?.spec, expressions, path),
+    ...(yield* validateConditionsAndVariables(spec, old?.spec, expressions, path)),
   ];
   const { mutations = [], reinvocationPolicy = "" } = spec;
   if (mutations.length === 0) {
@@ -104,6 +106,7 @@ function validatePolicy(
   for (const [i, mutation] of mutations.entries()) {
     const at = path.child("mutations").index(i);
     errors.push(...validateMutation(mutation, stored, expressions, at));
+    yield;
   }
   const policyPath = path.child("reinvocationPolicy");
   if (reinvocationPolicy === "") errors.push(required(policyPath, ""));

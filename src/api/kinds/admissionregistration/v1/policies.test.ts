@@ -20,7 +20,7 @@ const matchConstraints = { resourceRules: [rule] };
 const made = { matchConstraints, validations: [{ expression: "true" }] };
 const policy = (spec: object) => ({ object: { spec: { ...made, ...spec } } });
 
-describe("validating policies", () => {
+describe("ValidatingAdmissionPolicy: validating policies", () => {
   const rows = [
     {
       name: "nothing to check",
@@ -216,7 +216,7 @@ describe("expressions go to the compiler", () => {
   });
 });
 
-describe("mutating policies", () => {
+describe("ValidatingAdmissionPolicy: mutating policies", () => {
   const applied = {
     patchType: "ApplyConfiguration",
     applyConfiguration: { expression: "Object{}" },

@@ -14,6 +14,7 @@ import { type FieldError, invalid, required } from "#api/validation/field-error.
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { isDns1035Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { validateMatchConditions } from "./match-conditions.ts";
 import { FAILURE_POLICIES, validateMatchResources } from "./rules.ts";
 
@@ -53,12 +54,12 @@ export function validatePolicyHead(spec: PolicySpec, path: Path): FieldError[] {
 }
 
 /** Match conditions and variables; conditions that an update leaves alone are not looked at. */
-export function validateConditionsAndVariables(
+export function* validateConditionsAndVariables(
   spec: PolicySpec,
   old: PolicySpec | undefined,
   expressions: PolicyExpressions,
   path: Path,
-): FieldError[] {
+): Steps<FieldError[]> {
   const errors: FieldError[] = [];
   const unchanged =
     old !== undefined &&
@@ -75,6 +76,7 @@ export function validateConditionsAndVariables(
   }
   for (const [i, variable] of (spec.variables ?? []).entries()) {
     errors.push(...validateVariable(variable, i, expressions, path.child("variables").index(i)));
+    yield;
   }
   return errors;
 }

@@ -21,6 +21,7 @@ import { METADATA } from "#api/validation/kube-meta.ts";
 import { isQualifiedName, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type PolicyExpressions,
@@ -60,10 +61,10 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
   validate: (policy, context) => validatePolicy(policy, undefined, context),
-  validateUpdate: (policy, old, context) => [
-    ...validateObjectMeta(policy.metadata, META, METADATA),
-    ...validatePolicy(policy, old, context),
-  ],
+  *validateUpdate(policy, old, context) {
+    const errors = validateObjectMeta(policy.metadata, META, METADATA);
+    return [...errors, ...(yield* validatePolicy(policy, old, context))];
+  },
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   subresources: {
     status: {
@@ -88,17 +89,18 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
   ],
 });
 
-function validatePolicy(
+/** In steps: each expression is compiled. */
+function* validatePolicy(
   { metadata, spec }: ValidatingAdmissionPolicy,
   old: ValidatingAdmissionPolicy | undefined,
   context: RuleContext,
-): FieldError[] {
+): Steps<FieldError[]> {
   const path = Path.of("spec");
   const expressions = policyExpressions(spec, context.expressions);
   const stored = storedExpressions(old);
   const errors = [
     ...validatePolicyHead(spec, path),
-    ...validateConditionsAndVariables(spec, old?.spec, expressions, path),
+    ...(yield* validateConditionsAndVariables(spec, old?.spec, expressions, path)),
   ];
   const { validations = [], auditAnnotations = [] } = spec;
   if (validations.length + auditAnnotations.length === 0) {
@@ -109,6 +111,7 @@ function validatePolicy(
   for (const [i, validation] of validations.entries()) {
     const at = path.child("validations").index(i);
     errors.push(...validateValidation(validation, stored, expressions, at));
+    yield;
   }
   const auditPath = path.child("auditAnnotations");
   if (auditAnnotations.length > AUDIT_ANNOTATIONS_MAX) {

@@ -8,6 +8,11 @@ import type { Field, ListSchema, Scalar, Schema, StructSchema } from "#api/schem
 import { additionalSchema, itemsSchema } from "../json-schema/walk.ts";
 
 const STRING: Schema = { shape: "scalar", scalar: "string", goType: "string" };
+const UNTYPED: Schema = {
+  shape: "scalar",
+  scalar: "IntOrString",
+  goType: "intstr.IntOrString",
+};
 const ANY: Schema = { shape: "any", goType: "interface {}" };
 
 /** `definition`: the name of the OpenAPI definition. */
@@ -33,15 +38,16 @@ function typeFields(): Field[] {
 }
 
 function typed(schema: JSONSchemaProps): Schema {
-  if (schema["x-kubernetes-int-or-string"]) {
-    return { shape: "scalar", scalar: "IntOrString", goType: "intstr.IntOrString" };
-  }
+  if (schema["x-kubernetes-int-or-string"]) return UNTYPED;
   switch (schema.type) {
     case "object":
       return objectSchema(schema);
     case "array":
       return listSchema(schema);
     case "string":
+      // Apply takes any scalar where a format is given; the schema of the kind refuses it later.
+      if (!["", "byte"].includes(schema.format ?? "")) return UNTYPED;
+      return STRING;
     case "integer":
     case "number":
     case "boolean": {
@@ -54,7 +60,6 @@ function typed(schema: JSONSchemaProps): Schema {
 }
 
 const SCALARS = {
-  string: "string",
   integer: "int64",
   number: "float64",
   boolean: "bool",

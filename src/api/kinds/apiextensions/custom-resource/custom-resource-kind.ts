@@ -22,7 +22,7 @@ import { membersOf } from "#api/members.ts";
 import { failure, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
-import { applyDefaults } from "../json-schema/apply-defaults.ts";
+import { applyDefaults, dropNulls } from "../json-schema/apply-defaults.ts";
 import { prune } from "../json-schema/prune.ts";
 import { appliedSchema, envelopeSchema } from "./applied-schema.ts";
 import { finalizerWarnings } from "./finalizer-warnings.ts";
@@ -68,17 +68,21 @@ function kindSpec(
   const names = status.acceptedNames;
   const apiVersion = `${group}/${version.name}`;
   const keepsAll = spec.preserveUnknownFields === true;
-  const schema = keepsAll ? openSchema(version) : version.schema?.openAPIV3Schema;
+  // Schemas are large, and many are never used.
+  const schema = once(() => (keepsAll ? openSchema(version) : version.schema?.openAPIV3Schema));
+  const applied = (): JSONSchemaProps => schema() ?? OPEN;
   const name = definitionName(group, version.name, names.kind);
   const envelope = envelopeSchema(name);
-  const typed = once(() => appliedSchema(schema ?? OPEN, name));
+  const typed = once(() => appliedSchema(applied(), name));
   const hasStatus = version.subresources?.status !== undefined;
-  const rules = customResourceRules(version, schema ?? OPEN);
+  const rules = customResourceRules(version, applied);
   const { scale } = version.subresources ?? {};
   const isRemote = spec.conversion?.strategy === "Webhook";
   const storedVersion = `${group}/${stored.name}`;
-  const toOwn = isRemote ? prunedConversion(convert, apiVersion, schema ?? OPEN) : undefined;
-  const storedSchema = keepsAll ? openSchema(stored) : stored.schema?.openAPIV3Schema;
+  const toOwn = isRemote ? prunedConversion(convert, apiVersion, applied) : undefined;
+  const storedSchema = once(
+    () => (keepsAll ? openSchema(stored) : stored.schema?.openAPIV3Schema) ?? OPEN,
+  );
   return {
     group,
     version: version.name,
@@ -104,14 +108,16 @@ function kindSpec(
     custom: {
       isTerminating,
       appliedSchema: typed,
-      prune: (draft) => pruneDraft(draft, schema ?? OPEN),
-      storedSchema: schema,
-      fromStore: (object) => fromStore(object, schema ?? OPEN),
+      prune: (draft) => pruneDraft(draft, applied()),
+      get storedSchema() {
+        return schema();
+      },
+      fromStore: (object) => fromStore(object, applied()),
       ...(toOwn !== undefined && version === stored ? { convertOlder: toOwn } : {}),
       publishedSchema: (dialect) =>
-        publishedSchema(version.schema?.openAPIV3Schema && schema, dialect),
+        publishedSchema(version.schema?.openAPIV3Schema && schema(), dialect),
     },
-    defaults: (draft) => void applyDefaults(draft, schema ?? OPEN),
+    defaults: (draft) => void applyDefaults(draft, applied()),
     prepareCreate: (draft) => {
       if (hasStatus) delete draft.status;
     },
@@ -145,7 +151,7 @@ function kindSpec(
               ? {}
               : {
                   remote: {
-                    toStored: prunedConversion(convert, storedVersion, storedSchema ?? OPEN),
+                    toStored: prunedConversion(convert, storedVersion, storedSchema),
                     fromStored: toOwn,
                   },
                 }),
@@ -173,12 +179,14 @@ function pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): readonly
     if (!Object.hasOwn(kept, name)) Reflect.deleteProperty(draft, name);
   }
   Object.assign(draft, kept);
+  dropNulls(draft, schema);
   return unknown.sort();
 }
 
 /** The object itself if nothing in it changes. */
 function fromStore(stored: KubeObject, schema: JSONSchemaProps): KubeObject {
   const kept = structuredClone(prune(stored, schema, { isResource: true })) as KubeObject;
+  dropNulls(kept, schema);
   applyDefaults(kept, schema);
   return jsonEqual(membersOf(kept), membersOf(stored)) ? stored : kept;
 }
@@ -218,7 +226,7 @@ function renamedTo(
 function prunedConversion(
   convert: ConvertByWebhook | undefined,
   apiVersion: string,
-  schema: JSONSchemaProps,
+  schema: () => JSONSchemaProps,
 ): RemoteConversion["fromStored"] {
   return async (objects) => {
     if (convert === undefined) {
@@ -227,7 +235,7 @@ function prunedConversion(
     const converted = await convert(objects, apiVersion);
     if (!converted.ok) return converted;
     return success(
-      converted.value.map((object) => prune(object, schema, { isResource: true }) as KubeObject),
+      converted.value.map((object) => prune(object, schema(), { isResource: true }) as KubeObject),
     );
   };
 }

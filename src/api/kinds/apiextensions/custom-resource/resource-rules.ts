@@ -26,23 +26,23 @@ const STATUS = Path.of("status");
 
 export function customResourceRules(
   { subresources }: CustomResourceDefinitionVersion,
-  schema: JSONSchemaProps,
+  schemaOf: () => JSONSchemaProps,
 ): CustomResourceRules {
   const scale = subresources?.scale;
-  const statusSchema = schema.properties?.status;
-  const lists = (object: CustomResource) => validateListItems(object, schema, ROOT);
+  const lists = (object: CustomResource) => validateListItems(object, schemaOf(), ROOT);
   const checked = (
     errors: readonly FieldError[],
     object: CustomResource,
     old: CustomResource | undefined,
     { expressions }: RuleContext,
   ): FieldError[] => {
-    const rules = expressions?.schemaRules?.(schema);
+    const rules = expressions?.schemaRules?.(schemaOf());
     if (rules === undefined) return [...errors];
     return [...errors, ...(errors.some(isBlocking) ? [UNCHECKED] : rules(object, old, ROOT))];
   };
   return {
     validate: (object, context) => {
+      const schema = schemaOf();
       const errors = [
         ...validateValue(object, schema, undefined),
         ...validateScaleSpec(object, scale),
@@ -53,6 +53,7 @@ export function customResourceRules(
       return checked(errors, object, undefined, context);
     },
     validateUpdate: (object, old, context) => {
+      const schema = schemaOf();
       const errors = [
         ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
         ...validateValue(object, schema, undefined, old),
@@ -65,6 +66,7 @@ export function customResourceRules(
     },
     status: {
       validateUpdate: (object, old, context) => {
+        const statusSchema = schemaOf().properties?.status;
         const errors = [
           ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
           ...(statusSchema === undefined || object.status === undefined

@@ -1,19 +1,18 @@
 /**
- * Sets the defaults of a structural schema. A null in a field that is not nullable counts as absent: it
- * becomes the default, or is removed where there is none.
+ * Defaults of a structural schema, and nulls. A null in a field that is not nullable counts as absent:
+ * it becomes the default, or is removed where there is none. Server-side apply sets defaults only:
+ * there such a null is refused by validation.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { additionalSchema, itemsSchema } from "./walk.ts";
 
 type Members = Record<string, unknown>;
 
-/** Changes the value in place. Defaults are copied. Returns whether anything changed. */
-export function applyDefaults(value: unknown, schema: JSONSchemaProps): boolean {
-  const nulls = dropNulls(value, schema);
-  return setDefaults(value, schema) || nulls;
-}
-
-function dropNulls(value: unknown, schema: JSONSchemaProps | undefined): boolean {
+/**
+ * Removes nulls that are neither allowed nor replaced by a default. Changes the value in place; returns
+ * whether anything changed.
+ */
+export function dropNulls(value: unknown, schema: JSONSchemaProps | undefined): boolean {
   if (schema === undefined || typeof value !== "object" || value === null) return false;
   let changed = false;
   if (Array.isArray(value)) {
@@ -33,7 +32,8 @@ function dropNulls(value: unknown, schema: JSONSchemaProps | undefined): boolean
   return changed;
 }
 
-function setDefaults(value: unknown, schema: JSONSchemaProps | undefined): boolean {
+/** Changes the value in place. Defaults are copied. Returns whether anything changed. */
+export function applyDefaults(value: unknown, schema: JSONSchemaProps | undefined): boolean {
   if (schema === undefined || typeof value !== "object" || value === null) return false;
   let changed = false;
   if (Array.isArray(value)) {
@@ -43,7 +43,7 @@ function setDefaults(value: unknown, schema: JSONSchemaProps | undefined): boole
         value[i] = structuredClone(items.default);
         changed = true;
       }
-      changed = setDefaults(value[i], items) || changed;
+      changed = applyDefaults(value[i], items) || changed;
     }
     return changed;
   }
@@ -62,7 +62,7 @@ function setDefaults(value: unknown, schema: JSONSchemaProps | undefined): boole
       members[key] = structuredClone(inner.default);
       changed = true;
     }
-    changed = setDefaults(members[key], inner) || changed;
+    changed = applyDefaults(members[key], inner) || changed;
   }
   return changed;
 }

@@ -13,7 +13,7 @@ const SCHEMA = {
   },
 };
 
-describe("paths to fields", () => {
+describe("CustomResourceDefinition schema: paths to fields", () => {
   const rows = [
     { text: ".spec.color", steps: ["spec", "color"] },
     { text: ".spec['a.b']", steps: ["spec", "a.b"] },

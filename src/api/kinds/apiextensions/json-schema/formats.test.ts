@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { formatCheck, isUnrecognizedFormat } from "./formats.ts";
 
-describe("formats of texts", () => {
+describe("CustomResourceDefinition schema: formats of texts", () => {
   const rows = [
     { format: "bsonobjectid", good: ["0123456789abcdefABCDEF01"], bad: ["0123", "x".repeat(24)] },
     { format: "uri", good: ["/a", "http://h/p?q", "urn:x"], bad: ["", "a", "http://h:x"] },
@@ -42,7 +42,7 @@ describe("formats of texts", () => {
   }
 });
 
-describe("formats that a type has no use for", () => {
+describe("CustomResourceDefinition schema: formats that a type has no use for", () => {
   const rows = [
     { type: "string", format: "date", unknown: false },
     { type: "string", format: "starsign", unknown: true },

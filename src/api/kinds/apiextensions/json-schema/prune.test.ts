@@ -6,7 +6,7 @@ import { prune } from "./prune.ts";
 const text = { type: "string" };
 const withA = { type: "object", properties: { a: text } };
 
-describe("pruning", () => {
+describe("CustomResourceDefinition schema: pruning", () => {
   const rows: readonly {
     name: string;
     schema: JSONSchemaProps;

@@ -48,7 +48,10 @@ describe("types", () =>
       name: "a broken number is no integer",
       schema: object({ a: integer }),
       value: { a: 1.5 },
-      faults: ['spec.a: Invalid value: "number": a in body must be of type integer: "number"'],
+      faults: [
+        'spec.a: Invalid value: "number": a in body must be of type integer: "number"',
+        'spec: Invalid value: "": Checked value must be of type integer (default format) in a',
+      ],
     },
     {
       name: "nothing",

@@ -234,13 +234,20 @@ function rangeFault(
   { type, format }: JSONSchemaProps,
   at: string,
 ): string | undefined {
-  if (type === "integer" && format === "int32" && (value > 2 ** 31 - 1 || value < -(2 ** 31))) {
-    return `Checked value must be of type integer with format int32 in ${at}`;
+  if (type === "integer" && !fitsInteger(value, format === "int32" ? 31n : 63n)) {
+    const shown =
+      format === undefined || format === "" ? "(default format)" : `with format ${format}`;
+    return `Checked value must be of type integer ${shown} in ${at}`;
   }
   if (type === "number" && format === "float" && Math.abs(Number(value)) > 3.4028234663852886e38) {
     return `Checked value must be of type number with format float in ${at}`;
   }
   return undefined;
+}
+
+function fitsInteger(value: number | bigint, bits: bigint): boolean {
+  if (typeof value === "number" && !Number.isInteger(value)) return false;
+  return BigInt(value) < 1n << bits && BigInt(value) >= -(1n << bits);
 }
 
 function checkItems(

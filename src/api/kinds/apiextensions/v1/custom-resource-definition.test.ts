@@ -16,7 +16,7 @@ const definition = (spec: object = {}, more: object = {}) => ({
 });
 const ofVersion = (fields: object) => definition({ versions: [{ ...version, ...fields }] });
 
-describe("definitions", () => {
+describe("CustomResourceDefinition: definitions", () => {
   const LABEL =
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
   const rows = [
@@ -196,7 +196,7 @@ describe("definitions", () => {
   });
 });
 
-describe("versions of a definition", () => {
+describe("CustomResourceDefinition: versions of a definition", () => {
   const textOf = (object: object) =>
     runKind(kind, { object: object as Record<string, unknown> }).faults.map((fault) =>
       fault.replace(/Invalid value: \[.*\]: /, ""),
@@ -253,7 +253,7 @@ describe("versions of a definition", () => {
   });
 });
 
-describe("updates of a definition", () => {
+describe("CustomResourceDefinition: updates of a definition", () => {
   const established = {
     conditions: [{ type: "Established", status: "True", lastTransitionTime: null }],
     acceptedNames: { plural: "things", kind: "Thing" },

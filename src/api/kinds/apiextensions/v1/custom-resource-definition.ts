@@ -59,18 +59,20 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
     keepFields(draft, old, "status");
     addStoredVersion(draft);
   },
-  validate: (definition, context) => [
-    ...validateSpec(definition.spec, NEW_DEFINITION, context),
-    ...validateStatus(definition),
-    ...validateStoredVersions(definition),
-    ...validateApproval(definition, undefined),
-    ...validatePreserve(definition, undefined),
-  ],
-  validateUpdate: (definition, old, context) => {
+  *validate(definition, context) {
+    return [
+      ...(yield* validateSpec(definition.spec, NEW_DEFINITION, context)),
+      ...validateStatus(definition),
+      ...validateStoredVersions(definition),
+      ...validateApproval(definition, undefined),
+      ...validatePreserve(definition, undefined),
+    ];
+  },
+  *validateUpdate(definition, old, context) {
     const options = updateOptions(definition, old);
     return [
       ...validateObjectMetaUpdate(definition.metadata, old.metadata, METADATA),
-      ...validateSpec(definition.spec, options, context),
+      ...(yield* validateSpec(definition.spec, options, context)),
       ...validateSpecUpdate(definition.spec, old.spec, options),
       ...validateStatus(definition),
       ...validateStoredVersions(definition),

@@ -18,6 +18,7 @@ import { isDns1035Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateReviewVersions } from "#api/validation/review-versions.ts";
 import { validateWebhookClient } from "#api/validation/webhook-client.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { someSchema } from "../json-schema/walk.ts";
 import { type InternalSpec, internalSpec, schemasOf } from "./internal-spec.ts";
 import { caBundleFault, type DefinitionOptions } from "./ratcheting.ts";
@@ -34,11 +35,12 @@ const SPEC = Path.of("spec");
 const VERSIONS = SPEC.child("versions");
 const VERSION_TYPE = "[]apiextensions.v1.CustomResourceDefinitionVersion";
 
-export function validateSpec(
+/** In steps: schemas may be large. */
+export function* validateSpec(
   spec: CustomResourceDefinitionSpec,
   options: DefinitionOptions,
   context: RuleContext,
-): FieldError[] {
+): Steps<FieldError[]> {
   const internal = internalSpec(spec);
   const preserves = spec.preserveUnknownFields === true;
   const hasDefaults = schemasOf(internal).some((schema) =>
@@ -47,6 +49,7 @@ export function validateSpec(
   const structural =
     options.requireStructural || !preserves || hasDefaults || usesExtensions(internal);
   const strict = { ...options, requireStructural: structural };
+  yield;
 
   const errors = [
     ...validateGroup(spec.group),
@@ -58,13 +61,15 @@ export function validateSpec(
     errors.push(invalid(SPEC.child("preserveUnknownFields"), true, detail));
   }
   for (const [i, version] of internal.versions.entries()) {
-    errors.push(...validateVersion(version, internal, strict, context, VERSIONS.index(i)));
+    const at = VERSIONS.index(i);
+    errors.push(...(yield* validateVersion(version, internal, strict, context, at)));
   }
+  yield;
   errors.push(
     ...validateVersionSet(internal),
     ...validateRequiredNames(spec),
     ...validateNames(spec.names, SPEC.child("names")),
-    ...validateCommonParts(internal, strict, context),
+    ...(yield* validateCommonParts(internal, strict, context)),
     ...validateConversion(spec.conversion, preserves, strict),
   );
   return errors;
@@ -131,13 +136,13 @@ function validateSchemaPresence(
   );
 }
 
-function validateVersion(
+function* validateVersion(
   version: CustomResourceDefinitionVersion,
   internal: InternalSpec,
   options: DefinitionOptions,
   context: RuleContext,
   path: Path,
-): FieldError[] {
+): Steps<FieldError[]> {
   const faults = isDns1035Label(version.name);
   const errors: FieldError[] = [];
   if (faults.length > 0) errors.push(invalid(path.child("name"), version.name, faults.join(",")));
@@ -145,13 +150,13 @@ function validateVersion(
   const subresources = hasOwn ? version.subresources : internal.subresources;
   errors.push(
     ...validateDeprecationWarning(version, path.child("deprecationWarning")),
-    ...validateResourceSchema(
+    ...(yield* validateResourceSchema(
       version.schema,
       { hasStatus: subresources?.status !== undefined, version: version.name },
       options,
       context,
       path.child("schema"),
-    ),
+    )),
     ...validateSubresources(version.subresources, path.child("subresources")),
     ...validateColumns(version.additionalPrinterColumns, path.child("additionalPrinterColumns")),
   );
@@ -205,23 +210,23 @@ function validateRequiredNames({ names }: CustomResourceDefinitionSpec): FieldEr
     .map((field) => required(SPEC.child("names", field), ""));
 }
 
-function validateCommonParts(
+function* validateCommonParts(
   internal: InternalSpec,
   options: DefinitionOptions,
   context: RuleContext,
-): FieldError[] {
+): Steps<FieldError[]> {
   const { validation, subresources, columns, selectableFields = [], versions } = internal;
   const hasStatus =
     subresources?.status !== undefined ||
     versions.some((v) => v.subresources?.status !== undefined);
   const errors = [
-    ...validateResourceSchema(
+    ...(yield* validateResourceSchema(
       validation,
       { hasStatus, version: "" },
       options,
       context,
       SPEC.child("validation"),
-    ),
+    )),
     ...validateSubresources(subresources, SPEC.child("subresources")),
     ...validateColumns(columns, SPEC.child("additionalPrinterColumns")),
   ];

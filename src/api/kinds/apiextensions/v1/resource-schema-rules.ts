@@ -4,8 +4,10 @@ import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { CustomResourceValidation, JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
+import { fieldErrorSteps } from "#api/validation/field-errors.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { validateDefaults } from "../json-schema/defaults.ts";
 import { structuralFault, validateStructural } from "../json-schema/structural.ts";
 import type { DefinitionOptions } from "./ratcheting.ts";
@@ -18,13 +20,14 @@ export interface SchemaUse {
   readonly version: string;
 }
 
-export function validateResourceSchema(
+/** In steps: schemas may be large. */
+export function* validateResourceSchema(
   validation: CustomResourceValidation | undefined,
   { hasStatus, version }: SchemaUse,
   options: DefinitionOptions,
   context: RuleContext,
   path: Path,
-): FieldError[] {
+): Steps<FieldError[]> {
   const schema = validation?.openAPIV3Schema;
   if (schema === undefined) return [];
   const root = path.child("openAPIV3Schema");
@@ -35,23 +38,28 @@ export function validateResourceSchema(
   }
   const unreadable = options.requireStructural ? structuralFault(schema) : undefined;
   let structural = false;
+  yield;
   if (options.requireStructural && unreadable === undefined) {
     const breaches = validateStructural(schema, root);
+    yield;
     const requirePruned = options.requirePrunedDefaults;
     const faults =
       breaches.length > 0 ? breaches : validateDefaults(schema, { requirePruned }, root);
     structural = faults.length === 0;
     errors.push(...faults);
   }
+  yield;
   const keywordErrors = validateSchema(schema, options, root);
   errors.push(...keywordErrors);
+  yield;
   if (structural && keywordErrors.length === 0) {
     const stored = {
       rules: options.storedRules,
       messageExpressions: options.storedMessageExpressions,
       unchanged: options.isSchemaUnchanged(version),
     };
-    errors.push(...(context.expressions?.schema(schema, stored, root) ?? []));
+    const rules = context.expressions?.schema(schema, stored, root);
+    errors.push(...(yield* fieldErrorSteps(rules)));
   }
   if (errors.length === 0 && unreadable !== undefined) errors.push(invalid(root, "", unreadable));
   return errors;

@@ -15,12 +15,22 @@ const LINE_BREAK = /[\n\r]/;
 
 export function validateSchemaExpressions(schema: JSONSchemaProps, path: Path): FieldError[] {
   const at = path.child("x-kubernetes-validations");
+  let structural: boolean | undefined; // asked once: it looks at the whole schema
+  const isStructural = (): boolean => {
+    structural ??= structuralFault(schema) === undefined;
+    return structural;
+  };
   return (schema["x-kubernetes-validations"] ?? []).flatMap((rule, i) =>
-    validateRule(rule, schema, at.index(i)),
+    validateRule(rule, schema, isStructural, at.index(i)),
   );
 }
 
-function validateRule(rule: ValidationRule, schema: JSONSchemaProps, path: Path): FieldError[] {
+function validateRule(
+  rule: ValidationRule,
+  schema: JSONSchemaProps,
+  isStructural: () => boolean,
+  path: Path,
+): FieldError[] {
   const { message = "", messageExpression = "", reason, fieldPath = "" } = rule;
   const errors: FieldError[] = [];
   const trimmedMessage = message.trim();
@@ -42,10 +52,16 @@ function validateRule(rule: ValidationRule, schema: JSONSchemaProps, path: Path)
   if (reason !== undefined && !REASONS.includes(reason)) {
     errors.push(notSupported(path.child("reason"), reason, REASONS));
   }
-  return [...errors, ...validateFieldPath(fieldPath, schema, path.child("fieldPath"))];
+  const at = path.child("fieldPath");
+  return [...errors, ...validateFieldPath(fieldPath, schema, isStructural, at)];
 }
 
-function validateFieldPath(fieldPath: string, schema: JSONSchemaProps, path: Path): FieldError[] {
+function validateFieldPath(
+  fieldPath: string,
+  schema: JSONSchemaProps,
+  isStructural: () => boolean,
+  path: Path,
+): FieldError[] {
   if (fieldPath === "") return [];
   const errors: FieldError[] = [];
   if (fieldPath.trim() === "") {
@@ -54,8 +70,7 @@ function validateFieldPath(fieldPath: string, schema: JSONSchemaProps, path: Pat
   if (LINE_BREAK.test(fieldPath)) {
     errors.push(invalid(path, fieldPath, "must not contain line breaks"));
   }
-  const readable = structuralFault(schema) === undefined;
-  if (readable && !resolveFieldPath(fieldPath, schema, true).ok) {
+  if (isStructural() && !resolveFieldPath(fieldPath, schema, true).ok) {
     errors.push(invalid(path, fieldPath, "must be a valid path"));
   }
   return errors;

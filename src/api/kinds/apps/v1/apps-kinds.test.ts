@@ -227,7 +227,7 @@ const rules: readonly { name: string; kind: Kind; fields: Fields; want: readonly
   },
 ];
 
-describe("rules", () => {
+describe("apps-kinds: rules", () => {
   for (const { name, kind, fields, want } of rules) {
     test(`${kind.names.kind}: ${name}`, () => {
       assert.deepEqual(runKind(kind, { object: spec(fields) }).faults, want);

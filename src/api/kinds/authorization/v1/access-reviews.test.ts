@@ -11,7 +11,7 @@ const resourceAttributes = { namespace: "ns", verb: "get", resource: "pods" };
 const nonResourceAttributes = { path: "/", verb: "get" };
 const user = "u";
 
-describe("reviews of access", () => {
+describe("local: reviews of access", () => {
   const rows = [
     {
       name: "neither attributes nor user",

@@ -25,7 +25,7 @@ function storedOf(spec: object, status: object = {}): v2.HorizontalPodAutoscaler
   }).object as v2.HorizontalPodAutoscaler;
 }
 
-describe("v2 through v1 and back", () => {
+describe("HorizontalPodAutoscaler: v2 through v1 and back", () => {
   const cpu = { type: "Utilization", averageUtilization: 50 };
   const rows = [
     {

@@ -26,7 +26,7 @@ const object = (target: object, apiVersion = "v1") => ({
 });
 const percent = { type: "Utilization", averageUtilization: 50 };
 
-describe("autoscalers: bounds and target", () => {
+describe("HorizontalPodAutoscaler: autoscalers: bounds and target", () => {
   const rows = [
     {
       name: "no upper bound",
@@ -197,7 +197,7 @@ describe("autoscalers: metrics", () => {
   }
 });
 
-describe("autoscalers: behavior", () => {
+describe("HorizontalPodAutoscaler: autoscalers: behavior", () => {
   test("refuse what is out of range", () => {
     const scaleUp = {
       stabilizationWindowSeconds: 3601,
@@ -253,7 +253,7 @@ describe("autoscalers: behavior", () => {
   });
 });
 
-describe("autoscalers: cells", () => {
+describe("HorizontalPodAutoscaler: autoscalers: cells", () => {
   const rows = [
     {
       name: "a metric without its source",

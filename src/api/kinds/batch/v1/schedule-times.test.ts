@@ -95,7 +95,7 @@ const rows: readonly { name: string; schedule: string; after: string; want: read
     },
   ];
 
-describe("times of a schedule", () => {
+describe("nextTimeMs: times of a schedule", () => {
   for (const { name, schedule, after, want } of rows) {
     test(name, () => assert.deepEqual(times(schedule, after, want.length), want));
   }

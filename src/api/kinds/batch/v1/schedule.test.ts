@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { parseSchedule } from "./schedule.ts";
 import { timeZoneFaults } from "./time-zone.ts";
 
-describe("schedules", () => {
+describe("CronJob schedule: schedules", () => {
   test("fields", () => {
     const parsed = parseSchedule("*/20 9-17/4 1,15 jan-mar sun");
     assert.ok(parsed.ok && parsed.value.kind === "fields");
@@ -57,7 +57,7 @@ describe("schedules", () => {
   }
 });
 
-describe("time zones", () => {
+describe("CronJob schedule: time zones", () => {
   const unknown = (name: string) => [`unknown time zone ${name}`];
   const explicit =
     "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";

@@ -11,7 +11,7 @@ const bundle = (trustBundle: string, signerName?: string, name = "x") => ({
 });
 const BUNDLE = 'spec.trustBundle: Invalid value: "<value omitted>"';
 
-describe("trust bundles", () => {
+describe("ClusterTrustBundle: trust bundles", () => {
   const rows = [
     {
       name: "an empty trustBundle",

@@ -124,7 +124,7 @@ describe("what a node asks for", () => {
   });
 });
 
-describe("how a request ends", () => {
+describe("PodCertificateRequest: how a request ends", () => {
   const condition = (type: string, status = "True") => ({
     type,
     status,

@@ -15,7 +15,7 @@ const server = (apiServerID: string, encodingVersion = "v1") => ({
   decodableVersions: [encodingVersion],
 });
 
-describe("storage versions", () => {
+describe("StorageVersion: storage versions", () => {
   const names = [
     { name: "apps.deployments", faults: [] },
     { name: "deployments", faults: ["name must be in the form of <group>.<resource>"] },

@@ -4,7 +4,7 @@ import type { NetworkPolicy } from "#api/generated/networking.v1.ts";
 import { cellsOf, runKind } from "#api/testing/run-kind.ts";
 import { networkPolicyKind } from "./network-policy.ts";
 
-describe("network policies", () => {
+describe("NetworkPolicy: network policies", () => {
   const ingress = (rule: object) => ({ object: { spec: { podSelector: {}, ingress: [rule] } } });
   const port = (fields: object) => ingress({ ports: [fields] });
   const block = (cidr: string, ...except: string[]) =>

@@ -5,7 +5,7 @@ import { runtimeClassKind } from "./runtime-class.ts";
 
 const toleration = { key: "k", operator: "Exists" };
 
-describe("runtime classes", () => {
+describe("RuntimeClass: runtime classes", () => {
   const rows = [
     { name: "no handler", write: { object: {} }, faults: ["handler: Required value"] },
     {

@@ -14,7 +14,7 @@ const shared = (requestPolicy: object) => ({
   capacity: { c: { value: "10", requestPolicy } },
 });
 
-describe("slices", () => {
+describe("ResourceSlice: slices", () => {
   const NODES =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
   const rows = [

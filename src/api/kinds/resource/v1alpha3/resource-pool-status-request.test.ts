@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { cellsOf, runKind } from "#api/testing/run-kind.ts";
 import { resourcePoolStatusRequestKind as poolRequest } from "./resource-pool-status-request.ts";
 
-describe("questions about pools", () => {
+describe("ResourcePoolStatusRequest: questions about pools", () => {
   const spec = { driver: "d" };
   const pool = { driver: "d", poolName: "p", generation: 1, totalDevices: 4, availableDevices: 3 };
   const complete = {

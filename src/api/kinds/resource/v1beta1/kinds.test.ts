@@ -6,7 +6,7 @@ import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { runKind } from "#api/testing/run-kind.ts";
 import { resourceClaimV1beta1Kind, resourceSliceV1beta1Kind } from "./kinds.ts";
 
-describe("v1 through v1beta1 and back", () => {
+describe("resourceClaimV1beta1Kind: v1 through v1beta1 and back", () => {
   const rows: readonly {
     name: string;
     stored: Kind;

@@ -19,7 +19,7 @@ const statusWrite = (status: object, old: object = {}) => ({
 const faultsWithoutValues = (write: Parameters<typeof runKind>[1]) =>
   runKind(kind, write).faults.map((fault) => fault.replace(/Invalid value: \[.*\]: /, ""));
 
-describe("migrations of stored objects", () => {
+describe("StorageVersionMigration: migrations of stored objects", () => {
   const rows = [
     {
       name: "of nothing",

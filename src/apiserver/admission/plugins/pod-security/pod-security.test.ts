@@ -162,7 +162,7 @@ const cases: {
   },
 ];
 
-describe("rules", () => {
+describe("PodSecurity: rules", () => {
   for (const { name, level, version, pod: judged, text } of cases) {
     test(name, () => {
       const violations = violationsOf(judged, { level, version: version ?? "latest" });
@@ -182,7 +182,7 @@ const namespace = (labels: Record<string, string>): Namespace =>
 
 const ENFORCED = "pod-security.kubernetes.io/enforce-policy";
 
-describe("the configuration", () => {
+describe("PodSecurity: the configuration", () => {
   const head = {
     apiVersion: "pod-security.admission.config.k8s.io/v1",
     kind: "PodSecurityConfiguration",

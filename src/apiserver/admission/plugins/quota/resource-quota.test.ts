@@ -118,7 +118,7 @@ describe("the quota charge of a write", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("ResourceQuota: what is refused", () => {
   const cases: {
     name: string;
     quota: ResourceQuota;
@@ -179,7 +179,7 @@ describe("what is refused", () => {
   });
 });
 
-describe("scopes", () => {
+describe("ResourceQuota: scopes", () => {
   const scoped = (scope: Loose) => quota("q", { pods: "5" }, { pods: "0" }, scope);
   const cases: { name: string; scope: Loose; pod: never; charged: string }[] = [
     { name: "best effort", scope: { scopes: ["BestEffort"] }, pod: pod({}), charged: "1" },

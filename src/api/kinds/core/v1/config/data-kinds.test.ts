@@ -10,7 +10,7 @@ import { secretKind } from "./secret.ts";
 const base64 = (text: string) => btoa(text);
 const IMMUTABLE = "Forbidden: field is immutable when `immutable` is set";
 
-describe("config maps", () => {
+describe("data-kinds: config maps", () => {
   const rows = [
     {
       name: "a key in both maps",

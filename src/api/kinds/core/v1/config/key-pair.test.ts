@@ -59,7 +59,7 @@ describe("a certificate and a key", () => {
   });
 });
 
-test("Ed25519 keys are compared by their public keys", () => {
+test("keyPairFault: Ed25519 keys are compared by their public keys", () => {
   const [a, b] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
   const issuer = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
   const certificate = certificateOf({ ...a, privateKey: issuer });
@@ -69,7 +69,7 @@ test("Ed25519 keys are compared by their public keys", () => {
   assert.equal(keyPairFault(certificate, other!, signatures), fault);
 });
 
-test("keys on other curves cannot be read", () => {
+test("keyPairFault: keys on other curves cannot be read", () => {
   const odd = pair("secp256k1");
   const fault = "tls: failed to parse private key";
   for (const key of [odd.key, odd.oldKey]) {

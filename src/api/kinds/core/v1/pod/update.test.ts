@@ -192,7 +192,7 @@ describe("ephemeral containers", () => {
   });
 });
 
-describe("resizing", () => {
+describe("update: resizing", () => {
   const sized = (resources: Fields, more: Fields = {}) => ({
     containers: [{ name: "c", image: "i", resources }],
     ...more,

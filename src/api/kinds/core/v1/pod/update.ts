@@ -15,6 +15,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { validateKubeMeta, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { ID_MAX, isInRange, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { validatePodAnnotationUpdate } from "./annotations.ts";
 import { validateTrimmedImage } from "./containers/container.ts";
 import { SPEC_PATH } from "./containers/containers.ts";
@@ -33,18 +34,28 @@ const CHANGEABLE = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",");
 
-export function validatePodUpdate(pod: Pod, old: Pod, context: RuleContext): FieldError[] {
-  const errors = validatePodMetaTwice(pod, old);
+/** In steps: pods may have many annotations, which all of them look at. */
+export function* validatePodUpdate(
+  pod: Pod,
+  old: Pod,
+  context: RuleContext,
+): Steps<readonly FieldError[]> {
+  const errors = validateKubeMetaUpdate(pod, old);
+  yield;
+  errors.push(...validateKubeMeta(pod.metadata, META));
+  yield;
   if (isValidated(pod, old, context)) return errors;
-  const faults = contentFaults(pod, old, podRules(context, old, true));
+  const faults = yield* contentFaults(pod, old, podRules(context, old, true));
   if (faults.length === 0) rememberValidated(pod, old, context);
   return [...errors, ...faults];
 }
 
-function contentFaults(pod: Pod, old: Pod, rules: PodRules): FieldError[] {
+function* contentFaults(pod: Pod, old: Pod, rules: PodRules): Steps<FieldError[]> {
   const errors: FieldError[] = [];
   validatePodContent(pod, rules, errors);
+  yield;
   validatePodAnnotationUpdate(pod, old, rules, ANNOTATIONS_PATH, errors);
+  yield;
   for (const field of ["containers", "initContainers"] as const) {
     const at = SPEC_PATH.child(field);
     if (!validateImages(pod.spec[field] ?? [], old.spec[field] ?? [], at, errors)) return errors;
@@ -64,9 +75,10 @@ function contentFaults(pod: Pod, old: Pod, rules: PodRules): FieldError[] {
 
 /** Pods check their metadata as changed metadata, and then once more as if it were new. */
 export function validatePodMetaTwice(pod: Pod, old: Pod): FieldError[] {
-  const options = { namespaced: true, nameRule: nameIsDnsSubdomain };
-  return [...validateKubeMetaUpdate(pod, old), ...validateKubeMeta(pod.metadata, options)];
+  return [...validateKubeMetaUpdate(pod, old), ...validateKubeMeta(pod.metadata, META)];
 }
+
+const META = { namespaced: true, nameRule: nameIsDnsSubdomain };
 
 function validateImages(
   containers: readonly Container[],

@@ -5,6 +5,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Draft, RuleContext } from "#api/kind.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { podOf } from "#api/testing/run-pod.ts";
+import { finish } from "#lib/async/steps.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { defaultPod } from "./defaults.ts";
 import { validatePodUpdate } from "./update.ts";
@@ -29,7 +30,7 @@ function stored(spec: Record<string, unknown>): Pod {
 
 function faultsOf(metadata: Pod["metadata"], before: Pod = old, context = CONTEXT): string[] {
   const pod = { ...before, metadata: { ...before.metadata, ...metadata } };
-  return validatePodUpdate(pod, before, context).map(({ field }) => field);
+  return finish(validatePodUpdate(pod, before, context)).map(({ field }) => field);
 }
 
 test("a spec that was found sound is sound for other labels, and for nothing else", () => {

@@ -42,7 +42,7 @@ describe("clusterIP and clusterIPs", () => {
   }
 });
 
-describe("families", () => {
+describe("alignClusterIps: families", () => {
   const rows: readonly {
     name: string;
     spec: ServiceSpec;

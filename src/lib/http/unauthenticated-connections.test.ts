@@ -5,7 +5,7 @@ import { UnauthenticatedConnections } from "./unauthenticated-connections.ts";
 
 const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
 
-test("unauthenticated connections: the 257th ends the oldest", () => {
+test("UnauthenticatedConnections: unauthenticated connections: the 257th ends the oldest", () => {
   const clients = new UnauthenticatedConnections();
   const all = sockets(257);
   for (const socket of all) clients.add(socket);

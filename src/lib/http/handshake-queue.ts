@@ -8,8 +8,8 @@
  * 2. A client that sends nothing within `withinMs` is disconnected.
  */
 import type { Socket } from "node:net";
-import { nextTurn } from "#lib/async/next-turn.ts";
-import type { Clock } from "#lib/time/clock.ts";
+import { nextTurn } from "../async/next-turn.ts";
+import type { Clock } from "../time/clock.ts";
 
 const HANDSHAKES_PER_TURN = 4;
 

@@ -1,0 +1,59 @@
+/** What OpenAPI documents say of a served resource: its verbs, its definition and its sub-resources. */
+import type { CustomKind } from "#api/kind.ts";
+import type { OpenApiResource } from "#api/openapi/resource.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
+import { subresourcesOf } from "../request/subresource-routes.ts";
+import type { ServedResource } from "../storage/resources.ts";
+
+export function openApiResource(served: ServedResource): OpenApiResource {
+  const { kind, stored } = served;
+  const { deletion } = stored.kind;
+  return {
+    group: kind.group,
+    version: kind.version,
+    plural: kind.names.plural,
+    kind: kind.names.kind,
+    namespaced: kind.scope === "Namespaced",
+    verbs: kind.verbs,
+    definition: kind.schema().name,
+    ...(kind.custom === undefined
+      ? {}
+      : { custom: customDefinition(kind.custom, kind.names.list) }),
+    deleteAnswersObject: deletion?.returnsObject === true && !deletion.documentedAsStatus,
+    subresources: subresourcesOf(served).map((route) => ({
+      name: route.name,
+      verbs: route.verbs,
+      ...spokenKind(route),
+    })),
+  };
+}
+
+/** The published schemas are made where they are used, and not kept. */
+function customDefinition(
+  custom: CustomKind,
+  listKind: string,
+): NonNullable<OpenApiResource["custom"]> {
+  return {
+    get v2() {
+      return custom.publishedSchema("v2");
+    },
+    get v3() {
+      return custom.publishedSchema("v3");
+    },
+    listKind,
+  };
+}
+
+/** What a subresource takes that is no object of the resource itself. */
+function spokenKind({ kind, options, schema }: SubresourceRoute) {
+  if (options !== undefined) return { options };
+  if (schema === undefined) return {};
+  const { group, version } = kind;
+  const speaks = {
+    group,
+    version: version || "v1",
+    kind: kind.kind,
+    definition: schema().name,
+  };
+  return { speaks };
+}

@@ -1,0 +1,131 @@
+/**
+ * Stored bytes as revisions.
+ *
+ * Promises:
+ * 1. An own write that comes back in an event is not parsed again: its revision has the value that was
+ *    written. The values of the latest RECENT_MAX own writes stay parsed for watchers.
+ * 2. What cannot be decrypted throws EncryptionError, what is no object of the resource StoreError
+ *    (Corrupt).
+ */
+import { parseJson } from "#api/codec/json.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
+import { messageOf } from "#lib/caught.ts";
+import { Ring } from "#lib/collections/ring.ts";
+import { StoreError } from "#store/contract.ts";
+import type { EncryptedStore } from "../encryption/encrypted-store.ts";
+import { READ_ENCRYPTED } from "../encryption/identity.ts";
+import { EncryptionError, isEncrypted } from "../encryption/transformer.ts";
+import type { StoredResource } from "./resources.ts";
+import { Revision } from "./revision.ts";
+import { SharedParts } from "./shared-parts.ts";
+import type { StorageCodec } from "./storage-codec.ts";
+
+/** So many own writes count as new: about as many as are under way at once. */
+const RECENT_MAX = 128;
+
+export interface RevisionDecoderOptions {
+  readonly codec: StorageCodec;
+  readonly encryption?: EncryptedStore | undefined;
+  /** The store is in this process: it brings back the very bytes that were written. */
+  readonly local: boolean;
+}
+
+export interface OwnWrite {
+  readonly object: KubeObject;
+  /** As it is stored. */
+  readonly bytes: Uint8Array;
+  /** As it is served; the same bytes where objects are stored as JSON. */
+  readonly json: Uint8Array;
+  /** What became of it, once it has come back. */
+  revision: Revision | undefined;
+}
+
+export class RevisionDecoder {
+  readonly #options: RevisionDecoderOptions;
+  /**
+   * Own writes under way, so that the event that brings one back need not be parsed. Weak, though each
+   * is taken out again: what a map has outgrown refers to what came after it, so that writes of
+   * long ago would make those of now grow old.
+   */
+  readonly #written = new WeakMap<Uint8Array, OwnWrite>();
+  /**
+   * The same by key, for a remote store, which brings back other bytes of the same content. Of several
+   * writes of one key at the same time only the last is known; the others are parsed.
+   */
+  readonly #writtenKeys = new Map<string, OwnWrite>();
+  /** The latest own writes, whose values stay parsed for watchers. */
+  readonly #recent = new Ring<Revision>(RECENT_MAX);
+  readonly #parts = new SharedParts();
+
+  constructor(options: RevisionDecoderOptions) {
+    this.#options = options;
+  }
+
+  /** The write is sent to the store now. */
+  begin(key: string, own: OwnWrite): void {
+    this.#written.set(own.bytes, own);
+    if (!this.#options.local) this.#writtenKeys.set(key, own);
+  }
+
+  /** The write has come back, or failed. */
+  end(key: string, own: OwnWrite): void {
+    this.#written.delete(own.bytes);
+    if (this.#writtenKeys.get(key) === own) this.#writtenKeys.delete(key);
+  }
+
+  decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    try {
+      return this.#decode(resource, key, number, stored);
+    } catch (error) {
+      if (error instanceof EncryptionError || error instanceof StoreError) throw error;
+      throw new StoreError({ code: "Corrupt" }, undecodableText(stored, error));
+    }
+  }
+
+  #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    const { codec } = this.#options;
+    const { kind } = resource;
+    const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
+    if (own !== undefined) {
+      const { json, object } = own;
+      own.revision = Revision.fromWrite(kind, key, number, json, object, this.#parts);
+      this.#recent.push(own.revision)?.letGo();
+      return own.revision;
+    }
+    if (isEncrypted(stored)) {
+      throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
+    }
+    const isOfVersion = codec.isOfVersion(stored, kind);
+    if (kind.custom !== undefined) {
+      const object = codec.decode(resource, stored);
+      const written = writtenKind(resource, object);
+      const current = written.custom?.fromStore(object) ?? object;
+      if (current !== object || !isOfVersion) {
+        return Revision.fromValue(written, key, number, current, true);
+      }
+    }
+    if (isOfVersion && codec.isJson(stored)) {
+      return Revision.fromJson(kind, key, number, stored, this.#parts);
+    }
+    return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
+  }
+
+  /** The write under way that these bytes come from. */
+  #ownWrite(key: string, stored: Uint8Array): OwnWrite | undefined {
+    const own = this.#writtenKeys.get(key);
+    return own !== undefined && Buffer.compare(own.bytes, stored) === 0 ? own : undefined;
+  }
+}
+
+/** Upstream's words for what is no JSON. */
+function undecodableText(stored: Uint8Array, error: unknown): string {
+  const parsed = parseJson(Buffer.from(stored).toString());
+  if (parsed.ok) return messageOf(error);
+  return `couldn't get version/kind; json parse error: ${parsed.error}`;
+}
+
+/** The version that a decoded object is in: the stored one, unless a webhook has yet to convert it. */
+function writtenKind({ kind, versions }: StoredResource, { apiVersion }: KubeObject): Kind {
+  if (apiVersion === kind.apiVersion) return kind;
+  return versions.find((one) => one.apiVersion === apiVersion) ?? kind;
+}

@@ -1,0 +1,116 @@
+/** Creates what pod workers share: images, volumes, statuses, probes, admission. Nothing runs yet. */
+import type { Pod, Service } from "#api/generated/core.v1.ts";
+import { readTextIfPresent } from "#host/files.ts";
+import { parseResolvConf } from "#kubelet/decide/inputs/pod-dns.ts";
+import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
+import { createPodImages } from "#kubelet/images/create-pod-images.ts";
+import type { KubeletOptions } from "#kubelet/kubelet-options.ts";
+import { runtimeHandlerOf } from "#kubelet/node/runtime-handlers.ts";
+import { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
+import type { NodeFacts, PodServices } from "#kubelet/pods/pod-services.ts";
+import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
+import { RunIndex } from "#kubelet/pods/run-index.ts";
+import { StatusManager } from "#kubelet/pods/status-manager.ts";
+import { Probes } from "#kubelet/probes/probes.ts";
+import { Allocations } from "#kubelet/resize/allocations.ts";
+import { TerminationMessages } from "#kubelet/runtime/termination-message.ts";
+import { createUserNamespaces } from "#kubelet/userns/create-user-namespaces.ts";
+import { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
+import { createAdmission } from "./create-admission.ts";
+import type { NodeParts } from "./create-node-parts.ts";
+import type { OpenedMachine } from "./open-machine.ts";
+
+/** What the services read of the rest of the kubelet. */
+export interface PodSurroundings {
+  readonly opened: OpenedMachine;
+  readonly node: NodeParts;
+  readonly workers: PodWorkers;
+  wake(uids: Iterable<string>): void;
+  /** The pod as the API server has it: for a static pod its mirror. */
+  apiPod(uid: string): Pod | undefined;
+  services(): Iterable<Service>;
+}
+
+export async function createPodServices(
+  options: KubeletOptions,
+  surroundings: PodSurroundings,
+  signal: AbortSignal,
+): Promise<PodServices> {
+  const { config, client, clock, random, logger } = options;
+  const { opened, node, workers, wake } = surroundings;
+  const { cri, paths, events, cgroups, measured } = opened;
+  const { devices, dra, volumes: volumePlugins } = node.plugins;
+  const objects = new WatchedObjects({ client, clock, random, logger, onChange: wake }, signal);
+  const tokens = new PodTokens(client, clock);
+  const allocations = new Allocations(config.rootDir, wake);
+  await allocations.load();
+  return {
+    ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
+    ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
+    index: new RunIndex(),
+    images: await createPodImages({
+      ...{ config, cri, clock, records: node.pullRecords, logger },
+      builtInImages: options.builtInImages ?? new Map(),
+      secret: (namespace, name) => objects.secret(namespace, name),
+      onPulled: measured.pods.imagePulled,
+    }),
+    userNamespaces: await createUserNamespaces({
+      ...{ paths, idsPerPod: config.userNamespaceIdsPerPod, podsMax: config.maxPods },
+      handlers: () => node.watch.health.handlers,
+    }),
+    volumes: new PodVolumes(
+      { client, clock, logger, objects, tokens },
+      paths,
+      volumePlugins,
+      measured.storage,
+    ),
+    status: new StatusManager(
+      {
+        ...{ client, clock, random, logger, onSynced: measured.pods.statusSynced },
+        apiPod: (uid) => surroundings.apiPod(uid),
+      },
+      signal,
+    ),
+    probes: new Probes({
+      ...{ clock, random, events, runtime: cri.runtime },
+      onChange: (uid) => workers.wake(uid),
+    }),
+    messages: new TerminationMessages(),
+    admission: createAdmission(options, surroundings),
+    node: nodeFacts(options, surroundings),
+    services: () => surroundings.services(),
+  };
+}
+
+function nodeFacts(
+  { config, client }: KubeletOptions,
+  { opened, node: { watch } }: PodSurroundings,
+): NodeFacts {
+  return {
+    name: config.nodeName,
+    hostIps: opened.hostIps,
+    allocatable: opened.amounts.allocatable,
+    memoryCapacityBytes: opened.machine.memoryBytes,
+    resolver: async () =>
+      parseResolvConf(
+        config.resolvConf === "" ? "" : ((await readTextIfPresent(config.resolvConf)) ?? ""),
+      ),
+    clusterDns: { servers: config.clusterDns, domain: config.clusterDomain },
+    runtimeName: watch.health.version?.runtimeName ?? "containerd",
+    podCgroup: (pod) => podCgroupName(config.cgroupRoot, pod),
+    seccompDefault: config.seccompDefault,
+    cpuReconcileMs: config.cpuManagerReconcileMs,
+    crashBackoffMaxMs: config.crashBackoffMaxMs,
+    cpuManagerPolicy: config.cpuManagerPolicy,
+    memoryManagerPolicy: config.memoryManagerPolicy,
+    podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
+    networkProblem: () => watch.health.networkProblem,
+    runtimeHandler: (pod) => runtimeHandlerOf(client, pod),
+    canMountRecursiveReadOnly: async (pod) => {
+      const handler = await runtimeHandlerOf(client, pod);
+      const found = watch.health.handlers.find(({ name }) => name === handler);
+      return found?.features?.recursiveReadOnlyMounts ?? false;
+    },
+  };
+}
