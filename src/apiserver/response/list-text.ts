@@ -6,6 +6,7 @@
  * `known`: the items of lists that were asked for before.
  */
 import { encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import type { Revision } from "../storage/revision.ts";
 import type { ObjectList } from "./answer.ts";
 import { joined, lengthOf, type Part, PartReader, whole } from "./byte-parts.ts";
 import { JoinedItems } from "./list-bytes-cache.ts";
@@ -42,10 +43,32 @@ function jsonItems({ items, kind }: ObjectList): readonly Part[] {
   let before = OPEN;
   for (const item of items) {
     const start = kind.custom === undefined ? item.itemStart : 1;
-    parts.push(before, { bytes: item.line, start, end: item.jsonBytes });
+    parts.push(
+      before,
+      item.hasText
+        ? { bytes: item.line, start, end: item.jsonBytes }
+        : new DroppedText(item, start),
+    );
     before = SEPARATOR;
   }
   return parts;
+}
+
+/** The text of an item that is made when it is read, not for all items of a long list at once. */
+class DroppedText implements Part {
+  readonly #item: Revision;
+  readonly start: number;
+  readonly end: number;
+
+  constructor(item: Revision, start: number) {
+    this.#item = item;
+    this.start = start;
+    this.end = item.jsonBytes;
+  }
+
+  get bytes(): Buffer {
+    return this.#item.line;
+  }
 }
 
 export function protobufText(list: ObjectList, known = new JoinedItems()): ListText {

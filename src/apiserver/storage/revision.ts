@@ -3,7 +3,8 @@
  * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
  * bytes; callers in the same process share the same value. A value is several times larger than its
  * bytes, and many are never read: it is held only while it is in use, and parsed again on demand.
- * What was just written need not be parsed until `letGo`.
+ * What was just written need not be parsed until `letGo`. Where memory is short the text is dropped
+ * instead, while the value is in use, and made again whenever it is sent (`dropText`).
  *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
@@ -37,6 +38,8 @@ export class Revision {
   readonly isStale: boolean;
   /** The text and a line end. */
   #line: Buffer | undefined;
+  /** Length of the text that was dropped; 0 if none was. */
+  #droppedBytes = 0;
   #itemStart = 0;
   /** Where the digits of the resourceVersion begin. */
   #versionStart = 0;
@@ -115,18 +118,26 @@ export class Revision {
 
   /** How long `json` is. */
   get jsonBytes(): number {
-    return this.line.length - 1;
+    return this.#droppedBytes > 0 ? this.#droppedBytes : this.line.length - 1;
+  }
+
+  /** Whether `line` is in memory: otherwise it is made again each time. */
+  get hasText(): boolean {
+    return this.#droppedBytes === 0;
   }
 
   /** The text with a line end behind it, as it is sent alone. */
   get line(): Buffer {
-    if (this.#line === undefined) this.#write();
-    return this.#line!;
+    if (this.#line !== undefined) return this.#line;
+    this.#write();
+    const line = this.#line!;
+    if (this.#droppedBytes > 0) this.#line = undefined;
+    return line;
   }
 
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
   get itemStart(): number {
-    if (this.#line === undefined) this.#write();
+    if (this.#line === undefined && this.#droppedBytes === 0) this.#write();
     return this.#itemStart;
   }
 
@@ -150,6 +161,24 @@ export class Revision {
     if (this.#value === undefined || this.#line === undefined) return;
     this.#shared = new WeakRef(this.#value);
     this.#value = undefined;
+  }
+
+  /**
+   * Drops the text if the value is in use elsewhere and the same text can be made of it; false if not. What
+   * was just written keeps it.
+   */
+  dropText(): boolean {
+    if (this.#droppedBytes > 0) return true;
+    const line = this.#line;
+    const value = this.#value ?? this.#shared?.deref();
+    if (line === undefined || value === undefined || this.kind.holdsFreeJson) return false;
+    this.#value = value;
+    this.#write();
+    const isSame = line.equals(this.#line!);
+    this.#line = isSame ? undefined : line;
+    this.#droppedBytes = isSame ? line.length - 1 : 0;
+    if (!isSame) this.letGo();
+    return isSame;
   }
 
   /** The same object in another served version of its kind. */

@@ -8,6 +8,7 @@
  *    It holds a cursor, not a queue.
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
+import { JsonBudget } from "../storage/json-budget.ts";
 import type { StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { type Change, WatchWindow } from "./watch-window.ts";
@@ -38,6 +39,7 @@ export class ResourceCache {
   /** The same objects by key: every write looks up the object that it replaces. */
   readonly #byKey = new Map<string, Revision>();
   readonly #window: WatchWindow;
+  readonly #budget: JsonBudget;
   /** Each with the callback for the end of its changes. */
   readonly #subscriptions = new Map<Subscription, () => void>();
   readonly #observers = new Map<Observer, AbortSignal>();
@@ -50,8 +52,9 @@ export class ResourceCache {
   #bytes = 0;
   #changes = 0;
 
-  constructor(resource: StoredResource, revision: number) {
+  constructor(resource: StoredResource, revision: number, budget = new JsonBudget()) {
     this.#resource = resource;
+    this.#budget = budget;
     this.#window = new WatchWindow(revision);
     this.#lastChange = revision;
   }
@@ -140,6 +143,7 @@ export class ResourceCache {
    */
   load(revisions: Iterable<Revision>, at: number): void {
     const before = this.#objects.fork();
+    this.#releaseAll();
     this.#objects.clear();
     this.#byKey.clear();
     this.#bytes = 0;
@@ -150,6 +154,7 @@ export class ResourceCache {
       this.#objects.set(revision.key, revision);
       this.#byKey.set(revision.key, revision);
       this.#bytes += revision.jsonBytes;
+      this.#budget.hold(revision);
     }
     for (const subscription of this.#subscriptions.keys())
       subscription.notice(this.#window.start - 1);
@@ -164,6 +169,7 @@ export class ResourceCache {
 
   remove(): void {
     this.#isRemoved = true;
+    this.#releaseAll();
     this.#observers.clear();
     this.endSubscriptions();
   }
@@ -197,6 +203,8 @@ export class ResourceCache {
     }
     this.unreadable.delete(key);
     this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
+    if (previous !== undefined) this.#budget.release(previous);
+    if (!deleted) this.#budget.hold(object);
     this.#lastChange = change.revision;
     this.#changes += 1;
     this.#window.push(change, nowMs);
@@ -216,6 +224,10 @@ export class ResourceCache {
     else this.#triggerSet(ALWAYS).add(subscription);
     if (this.#isRemoved) options.ended?.();
     return subscription;
+  }
+
+  #releaseAll(): void {
+    for (const revision of this.#byKey.values()) this.#budget.release(revision);
   }
 
   #notifyOfDifference(before: OrderedMap<string, Revision>): void {

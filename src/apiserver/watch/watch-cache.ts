@@ -17,6 +17,7 @@ import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
 import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";
+import { JsonBudget } from "../storage/json-budget.ts";
 import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { ResourceCache } from "./resource-cache.ts";
@@ -53,6 +54,7 @@ export class WatchCache {
   readonly #retired = new WeakMap<StoredResource, ResourceCache>();
   readonly #loading = new Set<Loading>();
   readonly #waiters = new Set<Waiter>();
+  readonly #budget = new JsonBudget();
   #revision = 0;
   #loaded = false;
   #loads = 0;
@@ -63,11 +65,11 @@ export class WatchCache {
     this.#options = options;
     const { only } = options;
     if (only !== undefined) {
-      this.#add(new ResourceCache(only, this.#revision));
+      this.#add(new ResourceCache(only, this.#revision, this.#budget));
       return;
     }
     for (const resource of options.resources.stored()) {
-      this.#add(new ResourceCache(resource, this.#revision));
+      this.#add(new ResourceCache(resource, this.#revision, this.#budget));
     }
     options.resources.prepareWith((change, commit) => this.#change(change, commit));
   }
@@ -305,7 +307,7 @@ export class WatchCache {
         );
         const isReached = await this.reached(at, LOAD_WITHIN_MS);
         if (isReached && !loading.isBroken) {
-          const cache = new ResourceCache(resource, at);
+          const cache = new ResourceCache(resource, at, this.#budget);
           cache.load(revisions, at);
           for (const key of unreadable) cache.unreadable.add(key);
           for (const event of loading.events) {

@@ -115,6 +115,21 @@ test("k8ts up: up components: an end before they are ready stops what was starte
   assert.deepEqual(log, []);
 });
 
+test("k8ts up: up components: one whose start is aborted by the end of the cluster is no failure", async () => {
+  const interrupted: Component = {
+    name: "simulation",
+    needs: [],
+    run: (_cluster, signal) => ({
+      ready: new Promise(() => {}),
+      done: untilAborted(signal).then(() => signal.throwIfAborted()),
+    }),
+  };
+  const life = new AbortController();
+  const run = runComponents([interrupted], CONTEXT, life.signal);
+  life.abort();
+  await run.done;
+});
+
 test("k8ts up: up components: a need that is not run, or a circle of needs, is refused", () => {
   const { signal } = new AbortController();
   assert.throws(() => runComponents([logged([], "a", ["b"])], CONTEXT, signal), /a needs b/);

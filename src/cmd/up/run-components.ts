@@ -3,6 +3,9 @@ import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import type { ClusterContext, Component, ComponentHealth, RunningComponent } from "./component.ts";
 
+/** After this time it is logged that a component has not ended yet. */
+const LATE_MS = 10_000;
+
 export interface RunningComponents {
   /** Resolves when all are ready; rejects with the failure of the first that could not start. */
   readonly ready: Promise<void>;
@@ -46,7 +49,7 @@ export function runComponents(
     slots.set(component.name, startSlot(component, needs, cluster, ending, options));
   }
   const all = [...slots.values()];
-  const done = stopInOrder(all, ending, end);
+  const done = stopInOrder(all, cluster, ending, end);
   const ready = Promise.all(all.map((slot) => slot.ready)).then(() => undefined);
   ready.catch(() => end.abort());
   return { ready, done, health };
@@ -94,26 +97,36 @@ function startSlot(
 /** Waits for the end of the cluster, then ends each component after those that need it. */
 async function stopInOrder(
   slots: readonly Slot[],
+  { clock, logger }: ClusterContext,
   ending: AbortSignal,
   end: AbortController,
 ): Promise<void> {
   const failures: unknown[] = [];
-  const ended = slots.map(({ done }) =>
+  const ended = slots.map(({ done, life }) =>
     done.then(
       () => end.abort(),
       (error: unknown) => {
-        failures.push(error);
+        if (!isEndOf(life.signal, error)) failures.push(error);
         end.abort();
       },
     ),
   );
   await untilAborted(ending);
-  for (const slot of slots.toReversed()) {
-    slot.life.abort();
-    await slot.done.catch(() => undefined);
+  for (const { life, done, component } of slots.toReversed()) {
+    life.abort();
+    const late = clock.schedule(LATE_MS, () =>
+      logger.warn("a component does not end", { component: component.name }),
+    );
+    await done.catch(() => undefined);
+    late.cancel();
   }
   await Promise.all(ended);
   if (failures.length > 0) throw failures[0];
+}
+
+/** Whether a component ended because it was told to. */
+function isEndOf(life: AbortSignal, error: unknown): boolean {
+  return life.aborted && error instanceof Error && error.name === "AbortError";
 }
 
 function checkNeeds(components: readonly Component[]): void {
