@@ -1,8 +1,7 @@
 import { test } from "vitest";
-import type { OwnAddresses } from "#host/own-addresses.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { type ContractOptions, providerChecks } from "./provider-contract.ts";
-import { createLocalProvider } from "./providers/local/local-provider.ts";
+import { type AddressHolder, createLocalProvider } from "./providers/local/local-provider.ts";
 import { SimulatedCloud } from "./providers/simulated/simulated-cloud.ts";
 import { createSimulatedProvider } from "./providers/simulated/simulated-provider.ts";
 
@@ -21,9 +20,9 @@ function simulated(): ContractOptions {
 
 function local(): ContractOptions {
   const had = new Set<string>();
-  const addresses: OwnAddresses = {
+  const addresses: AddressHolder = {
     list: async () => [...had],
-    add: async (address) => void had.add(address),
+    place: async (address) => void had.add(address),
     remove: async (address) => void had.delete(address),
   };
   return {

@@ -81,7 +81,14 @@ test("pod network: hardware addresses of tunnels are local unicast addresses and
 
 test("pod network: marks of two clusters differ, and device names fit the kernel's 15 characters", () => {
   const [a, b] = ["/data/a", "/data/b"].map(networkMarks);
-  for (const field of ["nodeBridge", "podBridge", "vxlanDevice", "routeMetric", "chain"] as const) {
+  for (const field of [
+    "nodeBridge",
+    "podBridge",
+    "vxlanDevice",
+    "routeMetric",
+    "balancerMetric",
+    "chain",
+  ] as const) {
     assert.notEqual(a![field], b![field]);
   }
   const names = [a!.nodeBridge, a!.podBridge, a!.vxlanDevice, a!.cableTo("a-long-name-of-a-node")];

@@ -46,15 +46,9 @@ export async function replaceRoute(
 ): Promise<void> {
   const type = where[0] === "unreachable" ? ["unreachable"] : [];
   const rest = where.slice(type.length);
-  await mustRun("ip", [
-    family(cidr),
-    "route",
-    "replace",
-    ...type,
-    cidr,
-    ...rest,
-    ...marked(metric),
-  ]);
+  // Next hops have to be the last words.
+  const words = [...type, cidr, ...marked(metric), ...rest];
+  await mustRun("ip", [family(cidr), "route", "replace", ...words]);
 }
 
 export interface LinkOf {

@@ -15,6 +15,8 @@ export interface NetworkMarks {
   readonly vni: number;
   /** Routes of this cluster are known by their metric. */
   readonly routeMetric: number;
+  /** Likewise routes of the addresses of load balancers. */
+  readonly balancerMetric: number;
   /** Of iptables: at most 28 characters. */
   readonly chain: string;
   /** The machine's end of the cable to a node. */
@@ -31,13 +33,15 @@ const VNIS = 0xff_ff_ff;
 /** `cluster` is the data directory on the machine of the control plane; a machine that joined has its own. */
 export function networkMarks(cluster: string): NetworkMarks {
   const hash = digest(cluster);
+  const routeMetric = METRIC_FIRST + (hash.readUInt32BE(4) % METRICS);
   const id = hash.toString("hex").slice(0, 8);
   return {
     nodeBridge: `k8ts-${id}`,
     podBridge: `k8tp-${id}`,
     vxlanDevice: `k8tx-${id}`,
     vni: 1 + (hash.readUInt32BE(8) % VNIS),
-    routeMetric: METRIC_FIRST + (hash.readUInt32BE(4) % METRICS),
+    routeMetric,
+    balancerMetric: routeMetric + METRICS,
     chain: `K8TS-${id.toUpperCase()}`,
     cableTo: (node) => `k8tv-${digest(`${cluster}\0${node}`).toString("hex").slice(0, 8)}`,
   };

@@ -15,7 +15,8 @@ export const INGRESS_SERVICE = `${KEY.namespace}/${KEY.name}`;
 
 export interface IngressPlace {
   readonly address: string;
-  readonly nodeName: string;
+  /** Undefined where the controller does not run on a node. */
+  readonly nodeName: string | undefined;
   readonly httpPort: number;
   readonly httpsPort: number;
 }
@@ -36,26 +37,35 @@ export async function ensureIngressService(
     answerOf(await client.delete(endpointSliceKind, KEY, {}, signal), KEY.name);
     await ensureObject(client, endpointSliceKind, wanted, signal);
   }
-  await ensureObject(client, serviceKind, SERVICE, signal);
+  const spec = serviceSpec(place);
+  const service = await ensureObject(client, serviceKind, { ...SERVICE, spec }, signal);
+  const { externalTrafficPolicy } = spec;
+  if (service.spec.externalTrafficPolicy === externalTrafficPolicy) return;
+  const change = { spec: { externalTrafficPolicy } };
+  answerOf(await client.patch(serviceKind, KEY, "merge", change, {}, signal), KEY.name);
 }
 
-const SERVICE: Service = {
+const SERVICE: Omit<Service, "spec"> = {
   apiVersion: "v1",
   kind: "Service",
   metadata: { ...KEY, labels: { "app.kubernetes.io/name": KEY.name } },
-  spec: {
+  status: { loadBalancer: {} },
+};
+
+/** The node that has the endpoint sees the addresses of clients; without a node all nodes forward. */
+function serviceSpec({ nodeName }: IngressPlace): Service["spec"] {
+  return {
     type: "LoadBalancer",
-    // The node that has the endpoint sees the addresses of clients.
-    externalTrafficPolicy: "Local",
+    externalTrafficPolicy: nodeName === undefined ? "Cluster" : "Local",
     ports: [
       { name: "http", port: 80, protocol: "TCP" },
       { name: "https", port: 443, protocol: "TCP" },
     ],
-  },
-  status: { loadBalancer: {} },
-};
+  };
+}
 
 function sliceOf({ address, nodeName, httpPort, httpsPort }: IngressPlace): EndpointSlice {
+  const onNode = nodeName === undefined ? {} : { nodeName };
   return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
@@ -67,7 +77,7 @@ function sliceOf({ address, nodeName, httpPort, httpsPort }: IngressPlace): Endp
       },
     },
     addressType: isIpv6(address) ? "IPv6" : "IPv4",
-    endpoints: [{ addresses: [address], nodeName, conditions: { ready: true } }],
+    endpoints: [{ addresses: [address], ...onNode, conditions: { ready: true } }],
     ports: [
       { name: "http", port: httpPort, protocol: "TCP" },
       { name: "https", port: httpsPort, protocol: "TCP" },

@@ -102,6 +102,25 @@ export function rollingObjects(): string {
   });
 }
 
+/** One such server on the node, and a load balancer for it that keeps the addresses of clients. */
+export function balancedObjects(nodeName: string): string {
+  const labels = { app: "balanced" };
+  const container = { name: "web", image: IMAGE, command: SERVE, readinessProbe: READINESS };
+  const spec = { nodeName, containers: [container], terminationGracePeriodSeconds: 1 };
+  const ports = [{ port: 80, targetPort: 8080 }];
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "List",
+    items: [
+      { apiVersion: "v1", kind: "Pod", metadata: { name: `on-${nodeName}`, labels }, spec },
+      {
+        ...{ apiVersion: "v1", kind: "Service", metadata: { name: "balanced" } },
+        spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", selector: labels, ports },
+      },
+    ],
+  });
+}
+
 /** One such server on every node, and a Service for them. */
 export function webObjects(): string {
   const container = { name: "web", image: IMAGE, command: SERVE, readinessProbe: READINESS };

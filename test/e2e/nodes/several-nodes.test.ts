@@ -7,6 +7,7 @@ import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { until } from "../node/eventually.ts";
 import {
   askEach,
+  balancedObjects,
   buildWebImage,
   type MachineCluster,
   prepareMachine,
@@ -100,6 +101,28 @@ describe("k8ts up --nodes 3", () => {
       assert.ok(answer.includes(`Address: ${clusterIp}`), answer);
     }
   }, 120_000);
+
+  test("a LoadBalancer with externalTrafficPolicy Local answers on the machine, keeps the client's address and follows its pod", async () => {
+    await apply("balanced", balancedObjects("node-2"));
+    const path = "{.status.loadBalancer.ingress[0].ip}";
+    const status = ["get", "service", "balanced", "-o", `jsonpath=${path}`];
+    await until(async () => (await cluster.kubectl(...status)) !== "", LONG);
+    const address = await cluster.kubectl(...status);
+    const ask = (): Promise<string> =>
+      cluster.run("busybox", "sh", "-c", askEach([`${address}:80`]));
+    const client = /src (\S+)/.exec(await cluster.run("ip", "route", "get", address))?.[1];
+    const answers = async (): Promise<boolean> => (await ask()).trim() === client;
+    await until(answers, LONG);
+    const [pod] = await webPods(cluster);
+    assert.match(await inPod(pod!.name, askEach([`${address}:80`])), /^10\./);
+    await cluster.kubectl("delete", "pod/on-node-2");
+    await apply("balanced", balancedObjects("node-3"));
+    await until(answers, LONG);
+    await cluster.kubectl("delete", "service/balanced", "pod/on-node-3");
+    const isGone = async (): Promise<boolean> =>
+      /unreachable|No route/i.test((await cluster.tryRun("ip", "route", "get", address)).stderr);
+    await until(isGone, LONG);
+  }, 300_000);
 
   test("packets to unused pod and service addresses are dropped on the node", async () => {
     const [pod] = await webPods(cluster);

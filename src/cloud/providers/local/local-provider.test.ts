@@ -2,17 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
-import type { OwnAddresses } from "#host/own-addresses.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { createLocalProvider } from "./local-provider.ts";
+import { type AddressHolder, createLocalProvider } from "./local-provider.ts";
 
 const { signal } = new AbortController();
 
 function world(services: readonly Service[] = [], left: readonly string[] = []) {
   const machine = new Set(left);
-  const addresses: OwnAddresses = {
+  const addresses: AddressHolder = {
     list: async () => [...machine],
-    add: async (address) => void machine.add(address),
+    place: async (address) => void machine.add(address),
     remove: async (address) => void machine.delete(address),
   };
   const ranges = ["10.245.0.0/30", "fd00::/126"];

@@ -1,7 +1,8 @@
 /**
- * The provider of a cluster on one machine. A Service of type LoadBalancer gets an address of a range;
- * the machine itself has that address, and the proxy's rules forward what comes to it, so that it
- * answers on the machine, in its pods and, where the range is one of the network, to its neighbours.
+ * The provider of a cluster on one machine. A Service of type LoadBalancer gets an address of a range, and
+ * an AddressHolder makes it answer: where the machine is a node, the machine itself has that address, and
+ * the proxy's rules forward what comes to it, so that it answers on the machine, in its pods and, where the
+ * range is one of the network, to its neighbours; where nodes are namespaces, a route leads to them.
  *
  * Promises:
  * 1. A Service keeps its address as long as it is in the range, across restarts.
@@ -11,16 +12,28 @@
  */
 import type { LoadBalancerStatus, Node, Service } from "#api/generated/core.v1.ts";
 import { isIpv6 } from "#api/validation/ip.ts";
-import type { OwnAddresses } from "#host/own-addresses.ts";
 import type { CloudProvider, LoadBalancers } from "../../provider.ts";
 import { AddressPool } from "./address-pool.ts";
 
 const NAME = "local";
 
+/** Makes addresses answer. */
+export interface AddressHolder {
+  list(signal?: AbortSignal): Promise<readonly string[]>;
+  /** Called again when the Service or its nodes have changed. */
+  place(
+    address: string,
+    service: Service,
+    nodes: readonly Node[],
+    signal?: AbortSignal,
+  ): Promise<void>;
+  remove(address: string, signal?: AbortSignal): Promise<void>;
+}
+
 export interface LocalProviderOptions {
   /** CIDRs of one or both families. */
   readonly ranges: readonly string[];
-  readonly addresses: OwnAddresses;
+  readonly addresses: AddressHolder;
   /** All Services with a load balancer of this provider, as the API server has them. */
   services(signal: AbortSignal): Promise<readonly Service[]>;
 }
@@ -67,7 +80,7 @@ class LocalLoadBalancers implements LoadBalancers {
   async ensure(
     _clusterName: string,
     service: Service,
-    _nodes: readonly Node[],
+    nodes: readonly Node[],
     signal: AbortSignal,
   ): Promise<LoadBalancerStatus> {
     await this.#load(signal);
@@ -79,14 +92,24 @@ class LocalLoadBalancers implements LoadBalancers {
       if (wanted !== undefined && familyOf(wanted) === family) return wanted;
       return had.find((ip) => familyOf(ip) === family) ?? this.#pool.take(family, owner);
     });
-    for (const ip of addresses) await this.#options.addresses.add(ip, signal);
+    for (const ip of addresses) await this.#options.addresses.place(ip, service, nodes, signal);
     const left = had.filter((ip) => !addresses.includes(ip));
     if (left.length > 0) await this.#giveBack(owner, left, addresses, signal);
     return statusOf(addresses);
   }
 
-  /** The proxy of each node knows where to send packets. */
-  async update(): Promise<void> {}
+  async update(
+    _clusterName: string,
+    service: Service,
+    nodes: readonly Node[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#load(signal);
+    const { addresses } = this.#options;
+    for (const ip of this.#pool.addressesOf(ownerOf(service))) {
+      await addresses.place(ip, service, nodes, signal);
+    }
+  }
 
   async remove(_clusterName: string, service: Service, signal: AbortSignal): Promise<void> {
     await this.#load(signal);

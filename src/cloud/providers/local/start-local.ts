@@ -7,7 +7,7 @@ import type { Client } from "#client/client.ts";
 import { ownAddresses } from "#host/own-addresses.ts";
 import type { CloudProvider, ProviderContext } from "../../provider.ts";
 import { wantsLoadBalancer } from "../../service/load-balancer-facts.ts";
-import { createLocalProvider } from "./local-provider.ts";
+import { type AddressHolder, createLocalProvider } from "./local-provider.ts";
 
 /** Beside the pods' range of `k8ts up`. */
 export const LOCAL_RANGES: readonly string[] = ["10.245.0.0/24", "fd00:10:245::/120"];
@@ -17,13 +17,24 @@ export function startLocal({ config, client }: ProviderContext): CloudProvider {
   return localProviderOf(rangesIn(config), client);
 }
 
-export function localProviderOf(ranges: readonly string[], client: Client): CloudProvider {
+/** The machine has the addresses, and the proxy's rules know where to send packets. */
+const MACHINE_ADDRESSES: AddressHolder = {
+  list: ownAddresses.list,
+  place: (address, _service, _nodes, signal) => ownAddresses.add(address, signal),
+  remove: ownAddresses.remove,
+};
+
+export function localProviderOf(
+  ranges: readonly string[],
+  client: Client,
+  addresses = MACHINE_ADDRESSES,
+): CloudProvider {
   const services = async (signal: AbortSignal): Promise<readonly Service[]> => {
     const listed = await client.list(serviceKind, {}, signal);
     if (!listed.ok) throw new Error(listed.status.message ?? "Services cannot be listed");
     return listed.value.items.filter(wantsLoadBalancer);
   };
-  return createLocalProvider({ ranges, addresses: ownAddresses, services });
+  return createLocalProvider({ ranges, addresses, services });
 }
 
 function rangesIn(config: string): readonly string[] {

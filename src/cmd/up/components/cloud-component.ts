@@ -1,19 +1,24 @@
 /**
  * The cloud controller manager as a component of `k8ts up`, with the provider `local`: Services of type
- * LoadBalancer get an address that this machine has. It may do what its ClusterRole says, no more.
+ * LoadBalancer get an address that this machine has or, where nodes are namespaces, that it routes to
+ * them. It may do what its ClusterRole says, no more.
  */
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { CLOUD_CONTROLLER_DEFAULTS, cloudControllers } from "#cloud/cloud-controllers.ts";
 import { CLOUD_LEASE, CLOUD_NAMESPACE } from "#cloud/cloud-role.ts";
 import { localProviderOf } from "#cloud/providers/local/start-local.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { BalancedAddresses } from "#network/balanced-addresses.ts";
+import { networkMarks } from "#network/network-marks.ts";
 import { isShared } from "../../apiserver/open-store.ts";
 import { CLOUD_USER, ensureCloudAccess } from "../../cloud-controller-manager/cloud-access.ts";
 import { withLeaderMetric } from "../../controller-manager/leader-metrics.ts";
 import { runControllers } from "../../controller-manager/run-controllers.ts";
 import type { ClusterContext, Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
+import { PROXY_USER } from "./proxy-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {
@@ -40,7 +45,10 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   };
   await ensureCloudAccess(clientAs(ADMIN), signal);
   const client = clientAs(ACCOUNT);
-  const provider = localProviderOf(flags.loadBalancerRanges, client);
+  const ranges = flags.loadBalancerRanges;
+  const routed = flags.machineNode ? undefined : routedAddresses(cluster);
+  const routing = routed?.run(signal) ?? untilAborted(signal);
+  const provider = localProviderOf(ranges, client, routed);
   const options = { ...CLOUD_CONTROLLER_DEFAULTS, serviceWorkers: SERVICES_AT_ONCE };
   const { controllers } = cloudControllers(provider, options);
   const lead = (leading: AbortSignal): Promise<void> =>
@@ -60,5 +68,16 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
     );
   } finally {
     await provider.close?.();
+    await routing;
+    await routed?.close();
   }
+}
+
+function routedAddresses(cluster: ClusterContext): BalancedAddresses {
+  const { clock, random, logger, flags } = cluster;
+  const transport = cluster.transportAs(PROXY_USER, FIELD_MANAGER);
+  const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
+  const marks = networkMarks(flags.server.dataDir);
+  const ranges = flags.loadBalancerRanges;
+  return new BalancedAddresses({ client, clock, random, logger, marks, ranges });
 }

@@ -71,7 +71,10 @@ async function run(
   try {
     await ensureIngressService(
       admin,
-      { address, nodeName: hostname.toLowerCase(), ...ports },
+      {
+        ...{ address, ...ports },
+        nodeName: cluster.flags.machineNode ? hostname.toLowerCase() : undefined,
+      },
       signal,
     );
     await ensureIngressClass(admin, signal);

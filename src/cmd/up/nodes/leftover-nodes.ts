@@ -6,6 +6,7 @@ import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { killProcesses, listProcesses, type ProcessEntry } from "#host/processes.ts";
 import { removeLeftoverPods } from "#kubelet/containerd/leftovers.ts";
 import { knownNodes, nodePaths } from "#kubelet/containerd/node-paths.ts";
+import { removeBalancedAddresses } from "#network/balanced-addresses.ts";
 import { deleteLink, linkExists, markedRoutes } from "#network/ip-command.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { removePodNetwork } from "#network/pod-network.ts";
@@ -22,8 +23,10 @@ export async function hasLeftoverNodes(dataDir: string): Promise<boolean> {
   const nodes = await knownNodes(dataDir);
   if (nodes.length === 0) return false;
   if (nodes.some((node) => existsSync(nodePaths(dataDir, node).containerdState))) return true;
-  const { nodeBridge, routeMetric } = networkMarks(dataDir);
-  return (await linkExists(nodeBridge)) || (await markedRoutes(routeMetric)).length > 0;
+  const { nodeBridge, routeMetric, balancerMetric } = networkMarks(dataDir);
+  if (await linkExists(nodeBridge)) return true;
+  const metrics = [routeMetric, balancerMetric];
+  return (await Promise.all(metrics.map(markedRoutes))).some((routes) => routes.length > 0);
 }
 
 export async function removeLeftoverNodes(
@@ -47,6 +50,7 @@ export async function removeLeftoverNodes(
   const marks = networkMarks(dataDir);
   for (const node of nodes) await deleteLink(marks.cableTo(node));
   await removePodNetwork(marks);
+  await removeBalancedAddresses(marks);
   await removeHostNetwork(marks);
   await rm(controlSocket(dataDir), { force: true });
 }
