@@ -20,8 +20,11 @@ import type { Profile } from "./cycle/profile.ts";
 import { ReusableResults } from "./cycle/reusable-results.ts";
 import { Scheduler } from "./cycle/scheduler.ts";
 import { SchedulerEvents } from "./cycle/scheduler-events.ts";
-import { registerSchedulerMetrics } from "./cycle/scheduler-metrics.ts";
 import { DecisionRecords } from "./explain/decision-records.ts";
+import { registerExtensionPoints } from "./metrics/extension-points.ts";
+import { measuredProfile } from "./metrics/measured-profile.ts";
+import { registerQueueMetrics } from "./metrics/queue-metrics.ts";
+import { registerSchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Handle, PluginFactory } from "./plugin.ts";
 import { byPriority } from "./plugins/priority-sort.ts";
 import { builtInPlugins } from "./plugins/registry.ts";
@@ -75,7 +78,8 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     maxBackoffMs: config.podMaxBackoffSeconds * 1000,
     unschedulableMaxMs: UNSCHEDULABLE_MAX_MS,
     order: (a, b) => order(a, b),
-    profileOf: ({ pod }) => profiles.get(pod.spec.schedulerName ?? ""),
+    profileOf: (schedulerName) => profiles.get(schedulerName),
+    metrics: registerQueueMetrics(parts.metrics, clock),
     onReady: () => scheduler.wake(),
   });
   const metrics = registerSchedulerMetrics(parts.metrics, { queue, snapshot });
@@ -98,6 +102,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
       reject: (uid, plugin, reason) => scheduler.permits.reject(uid, plugin, reason),
     },
     deviceMetrics: metrics,
+    volumeMetrics: metrics,
     client,
     clock,
     random,
@@ -105,8 +110,14 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   };
   const all = [...builtInPlugins(), ...(parts.plugins ?? [])];
   const factories = new Map(all.map((factory) => [factory.name, factory]));
-  for (const profile of config.profiles) {
-    profiles.set(profile.schedulerName, profileFrom(profile, factories, handle));
+  const measuredProfiles = new Map<string, Profile>();
+  const observerOf = registerExtensionPoints(parts.metrics, clock);
+  for (const one of config.profiles) {
+    const { schedulerName } = one;
+    const observer = observerOf(schedulerName);
+    const profile = { ...profileFrom(one, factories, handle), observer };
+    profiles.set(schedulerName, profile);
+    measuredProfiles.set(schedulerName, measuredProfile(profile, observer));
   }
   const [first] = profiles.values();
   const order = first?.queueSort?.queueSort?.bind(first.queueSort) ?? byPriority;
@@ -114,7 +125,19 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   // Whether an extended resource is the concern of NodeResourcesFit depends on device classes.
   informers.deviceClasses.on(() => reusable.clear(), signal);
   const scheduler = new Scheduler({
-    ...{ profiles, queue, nominator, objects, events, statuses, records, metrics, clock, logger },
+    ...{
+      profiles,
+      measuredProfiles,
+      queue,
+      nominator,
+      objects,
+      events,
+      statuses,
+      records,
+      metrics,
+      clock,
+      logger,
+    },
     world: {
       ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
       reusable,
@@ -127,6 +150,8 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     {
       ...{ informers, snapshot, queue, nominator },
       isOurs: ({ spec }) => profiles.has(spec.schedulerName ?? ""),
+      nowMs: () => clock.elapsedMs(),
+      handled: (event, sinceMs) => metrics.eventHandled(event, clock.elapsedMs() - sinceMs),
       cancelAssumed: (uid) => void scheduler.cancelWaiting(uid, "the deletion of the pod"),
     },
     signal,

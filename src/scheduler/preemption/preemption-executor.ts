@@ -14,7 +14,7 @@ import type { Client } from "#client/client.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { SchedulerEvents } from "#scheduler/cycle/scheduler-events.ts";
-import type { SchedulerMetrics } from "#scheduler/cycle/scheduler-metrics.ts";
+import type { SchedulerMetrics } from "#scheduler/metrics/scheduler-metrics.ts";
 import type { Preemptions, PreemptionTask } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 
