@@ -5,6 +5,7 @@
  */
 import type { Client } from "#client/client.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
+import { ConcurrencyLimit } from "#lib/async/concurrency-limit.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -35,6 +36,8 @@ import type { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
 const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
+/** Writes of pod statuses and about victims that are under way at a time. */
+const CALLS_MAX = 32;
 
 export interface SchedulerParts {
   readonly client: Client;
@@ -70,21 +73,23 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   const nominator = new Nominator();
   const records = new DecisionRecords(clock);
   const events = new SchedulerEvents({ client, clock, logger, hostname: parts.hostname });
-  const statuses = new PodStatusWriter({ client, clock, logger, signal });
+  const calls = new ConcurrencyLimit(CALLS_MAX);
+  const statuses = new PodStatusWriter({ client, clock, logger, calls, signal });
   const profiles = new Map<string, Profile>();
   const queue = new SchedulingQueue({
     clock,
     initialBackoffMs: config.podInitialBackoffSeconds * 1000,
     maxBackoffMs: config.podMaxBackoffSeconds * 1000,
-    unschedulableMaxMs: UNSCHEDULABLE_MAX_MS,
+    unschedulableMaxMs: config.unschedulableMaxMs ?? UNSCHEDULABLE_MAX_MS,
     order: (a, b) => order(a, b),
     profileOf: (schedulerName) => profiles.get(schedulerName),
     metrics: registerQueueMetrics(parts.metrics, clock),
+    onHeld: (pod, plugin, reasons) => records.hold(pod, plugin, reasons),
     onReady: () => scheduler.wake(),
   });
   const metrics = registerSchedulerMetrics(parts.metrics, { queue, snapshot });
   const preemptions = new PreemptionExecutor({
-    ...{ client, clock, logger, events, signal, metrics, pods: objects.pods },
+    ...{ client, clock, logger, events, calls, signal, metrics, pods: objects.pods },
     cancelWaiting: (uid) => scheduler.cancelWaiting(uid, "DefaultPreemption"),
     clearNomination: (pod) => {
       nominator.delete(pod.uid);

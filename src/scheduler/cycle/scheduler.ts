@@ -245,15 +245,14 @@ export class Scheduler {
   }
 
   #reserve(reservation: Reservation, signal: AbortSignal): void {
-    const { queued, profile, node, startMs } = reservation;
+    const { queued, profile, node } = reservation;
     const { world, nominator } = this.#options;
     const { info } = queued;
     world.snapshot.assumePod(info, node.name);
     nominator.delete(info.uid);
     const refusal = runReservePlugins(reservation);
     if (refusal !== undefined) {
-      this.#takeBack(reservation);
-      this.#fail(queued, profile, nodeFailure(node, refusal.plugin, refusal.verdict), startMs);
+      this.#refuse(reservation, refusal);
       return;
     }
     const permit = timed(
@@ -263,8 +262,7 @@ export class Scheduler {
       permitCode,
     );
     if (permit.outcome === "rejected") {
-      this.#takeBack(reservation);
-      this.#fail(queued, profile, nodeFailure(node, permit.plugin, permit.verdict), startMs);
+      this.#refuse(reservation, permit);
       return;
     }
     this.#bindings += 1;
@@ -279,6 +277,15 @@ export class Scheduler {
         this.#options.metrics.binding.add(-1);
         this.wake();
       });
+  }
+
+  /** A plugin does not let the pod have the node after all. */
+  #refuse(reservation: Reservation, { plugin, verdict }: Refusal): void {
+    const { queued, profile, node, startMs } = reservation;
+    this.#takeBack(reservation);
+    const failure = nodeFailure(node, plugin, verdict);
+    this.#options.records.fail(queued.info, failure.message);
+    this.#fail(queued, profile, failure, startMs);
   }
 
   async #bind(
@@ -313,6 +320,7 @@ export class Scheduler {
       const preparing = this.#preBind(prepared, info, node, states, signal);
       await observed(observer, "PreBind", preparing);
     }
+    statuses.drop(info.uid); // a bound pod has another status
     if (extenders === undefined || !(await extenders.bind(info, node, signal))) {
       await observed(observer, "Bind", runBindPlugins(profile, info, node, signal));
     }
@@ -362,6 +370,7 @@ export class Scheduler {
       error instanceof NodeRejected
         ? nodeFailure(node, error.plugin, error.verdict)
         : { ...errorFailure(error), nominatedNode: "" };
+    this.#options.records.fail(queued.info, failure.message);
     this.#fail(queued, profile, failure, startMs);
     // The room that the pod held is free again.
     queue.change({ event: "pod-deleted", next: assignedTo(queued.info, node), old: undefined });

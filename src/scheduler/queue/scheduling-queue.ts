@@ -17,7 +17,7 @@ import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Profile } from "#scheduler/cycle/profile.ts";
 import { statusCodeOf } from "#scheduler/metrics/extension-points.ts";
 import type { QueueMetrics, QueueReason } from "#scheduler/metrics/queue-metrics.ts";
-import { type EventName, FITS, type Verdict } from "#scheduler/plugin.ts";
+import { type EventName, FITS, type Rejected, type Verdict } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { KeyedHeap } from "./keyed-heap.ts";
 import { createQueuedPod, type QueuedPod } from "./queued-pod.ts";
@@ -38,6 +38,8 @@ export interface QueueOptions {
   /** The profile of a scheduler name; a pod without one is not queued. */
   profileOf(schedulerName: string): Profile | undefined;
   readonly metrics: QueueMetrics;
+  /** A `preEnqueue` plugin keeps the pod out. */
+  onHeld(pod: PodInfo, plugin: string, reasons: readonly string[]): void;
   /** Called when there is a pod to try. */
   onReady(): void;
 }
@@ -281,6 +283,7 @@ export class SchedulingQueue implements Disposable {
       verdict = plugin.preEnqueue!(pod.info);
       if (verdict === FITS) continue;
       pod.gatedBy = plugin.name;
+      this.#options.onHeld(pod.info, plugin.name, (verdict as Rejected).reasons);
       break;
     }
     observer?.ended("PreEnqueue", statusCodeOf(verdict), sinceMs);
