@@ -41,14 +41,17 @@ export interface ProfileObserver {
   /** The time to hand to `ended`. */
   nowMs(): number;
   ended(point: ExtensionPoint, code: StatusCode, sinceMs: number): void;
-  pluginEnded(plugin: string, point: ExtensionPoint, code: StatusCode, sinceMs: number): void;
+  /** Reports the calls of one hook of a plugin. */
+  pluginTimer(plugin: string, point: ExtensionPoint): PluginTimer;
   evaluated(plugin: string, point: EvaluationPoint, times: number): void;
 }
+
+export type PluginTimer = (code: StatusCode, sinceMs: number) => void;
 
 export const UNOBSERVED: ProfileObserver = {
   nowMs: () => 0,
   ended: () => undefined,
-  pluginEnded: () => undefined,
+  pluginTimer: () => () => undefined,
   evaluated: () => undefined,
 };
 
@@ -78,10 +81,6 @@ export function registerExtensionPoints(
     const ofPoint = seriesBy<ExtensionPoint, Histogram>((point, code) =>
       points(point, code, profile),
     );
-    const ofPlugin = seriesBy<string, Histogram>((key, plugin) => {
-      const [point = "", code = ""] = key.split(" ");
-      return plugins(plugin, point, code);
-    });
     const asked = seriesBy<EvaluationPoint, Counter>((point, plugin) =>
       evaluations(plugin, point, profile),
     );
@@ -89,8 +88,17 @@ export function registerExtensionPoints(
     return {
       nowMs: () => clock.elapsedMs(),
       ended: (point, code, sinceMs) => ofPoint(point, code).observe(since(sinceMs)),
-      pluginEnded: (plugin, point, code, sinceMs) =>
-        ofPlugin(`${point} ${code}`, plugin).observe(since(sinceMs)),
+      pluginTimer: (plugin, point) => {
+        const byCode = new Map<StatusCode, Histogram>();
+        return (code, sinceMs) => {
+          let series = byCode.get(code);
+          if (series === undefined) {
+            series = plugins(plugin, point, code);
+            byCode.set(code, series);
+          }
+          series.observe(since(sinceMs));
+        };
+      },
       evaluated: (plugin, point, times) => {
         if (times > 0) asked(point, plugin).add(times);
       },

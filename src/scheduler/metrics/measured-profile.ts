@@ -11,6 +11,7 @@ import type {
 } from "#scheduler/plugin.ts";
 import {
   type ExtensionPoint,
+  type PluginTimer,
   type ProfileObserver,
   type StatusCode,
   statusCodeOf,
@@ -49,23 +50,19 @@ function measuredPlugin(plugin: Plugin, observer: ProfileObserver): Plugin {
     codeOf: (result: never) => StatusCode = () => "Success",
   ): Hook | undefined => {
     if (hook === undefined) return undefined;
+    const ended = observer.pluginTimer(name, point);
     return (...args) => {
       const sinceMs = observer.nowMs();
-      const ended = (code: StatusCode): void => observer.pluginEnded(name, point, code, sinceMs);
-      const failed = (error: unknown): never => {
-        ended("Error");
-        throw error;
-      };
-      const done = <T>(result: T): T => {
-        ended(codeOf(result as never));
-        return result;
-      };
+      let result: unknown;
       try {
-        const result = hook.apply(plugin, args);
-        return result instanceof Promise ? result.then(done, failed) : done(result);
+        result = hook.apply(plugin, args);
       } catch (error) {
-        return failed(error);
+        ended("Error", sinceMs);
+        throw error;
       }
+      if (result instanceof Promise) return untilEnded(result, ended, sinceMs, codeOf);
+      ended(codeOf(result as never), sinceMs);
+      return result;
     };
   };
   const hooks: Partial<Plugin> = {
@@ -99,14 +96,31 @@ function measuredPlugin(plugin: Plugin, observer: ProfileObserver): Plugin {
   return { name, filtersByNodeOnly, scoresByNodeOnly, ...Object.fromEntries(present) };
 }
 
+async function untilEnded(
+  work: Promise<unknown>,
+  ended: PluginTimer,
+  sinceMs: number,
+  codeOf: (result: never) => StatusCode,
+): Promise<unknown> {
+  try {
+    const result = await work;
+    ended(codeOf(result as never), sinceMs);
+    return result;
+  } catch (error) {
+    ended("Error", sinceMs);
+    throw error;
+  }
+}
+
 function measuredSteps(
   plugin: Plugin,
   observer: ProfileObserver,
 ): NonNullable<Plugin["postFilterSteps"]> {
+  const ended = observer.pluginTimer(plugin.name, "PostFilter");
   return function* (pod, context) {
     const sinceMs = observer.nowMs();
     const result = yield* plugin.postFilterSteps!(pod, context);
-    observer.pluginEnded(plugin.name, "PostFilter", postFilterCode(result), sinceMs);
+    ended(postFilterCode(result), sinceMs);
     return result;
   };
 }
