@@ -5,6 +5,7 @@
  */
 import type { Client } from "#client/client.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
+import { ConcurrencyLimit } from "#lib/async/concurrency-limit.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -20,8 +21,11 @@ import type { Profile } from "./cycle/profile.ts";
 import { ReusableResults } from "./cycle/reusable-results.ts";
 import { Scheduler } from "./cycle/scheduler.ts";
 import { SchedulerEvents } from "./cycle/scheduler-events.ts";
-import { registerSchedulerMetrics } from "./cycle/scheduler-metrics.ts";
 import { DecisionRecords } from "./explain/decision-records.ts";
+import { registerExtensionPoints } from "./metrics/extension-points.ts";
+import { measuredProfile } from "./metrics/measured-profile.ts";
+import { registerQueueMetrics } from "./metrics/queue-metrics.ts";
+import { registerSchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Handle, PluginFactory } from "./plugin.ts";
 import { byPriority } from "./plugins/priority-sort.ts";
 import { builtInPlugins } from "./plugins/registry.ts";
@@ -32,6 +36,8 @@ import type { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
 const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
+/** Writes of pod statuses and about victims that are under way at a time. */
+const CALLS_MAX = 32;
 
 export interface SchedulerParts {
   readonly client: Client;
@@ -67,20 +73,23 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   const nominator = new Nominator();
   const records = new DecisionRecords(clock);
   const events = new SchedulerEvents({ client, clock, logger, hostname: parts.hostname });
-  const statuses = new PodStatusWriter({ client, clock, logger, signal });
+  const calls = new ConcurrencyLimit(CALLS_MAX);
+  const statuses = new PodStatusWriter({ client, clock, logger, calls, signal });
   const profiles = new Map<string, Profile>();
   const queue = new SchedulingQueue({
     clock,
     initialBackoffMs: config.podInitialBackoffSeconds * 1000,
     maxBackoffMs: config.podMaxBackoffSeconds * 1000,
-    unschedulableMaxMs: UNSCHEDULABLE_MAX_MS,
+    unschedulableMaxMs: config.unschedulableMaxMs ?? UNSCHEDULABLE_MAX_MS,
     order: (a, b) => order(a, b),
-    profileOf: ({ pod }) => profiles.get(pod.spec.schedulerName ?? ""),
+    profileOf: (schedulerName) => profiles.get(schedulerName),
+    metrics: registerQueueMetrics(parts.metrics, clock),
+    onHeld: (pod, plugin, reasons) => records.hold(pod, plugin, reasons),
     onReady: () => scheduler.wake(),
   });
   const metrics = registerSchedulerMetrics(parts.metrics, { queue, snapshot });
   const preemptions = new PreemptionExecutor({
-    ...{ client, clock, logger, events, signal, metrics, pods: objects.pods },
+    ...{ client, clock, logger, events, calls, signal, metrics, pods: objects.pods },
     cancelWaiting: (uid) => scheduler.cancelWaiting(uid, "DefaultPreemption"),
     clearNomination: (pod) => {
       nominator.delete(pod.uid);
@@ -98,6 +107,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
       reject: (uid, plugin, reason) => scheduler.permits.reject(uid, plugin, reason),
     },
     deviceMetrics: metrics,
+    volumeMetrics: metrics,
     client,
     clock,
     random,
@@ -105,8 +115,14 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   };
   const all = [...builtInPlugins(), ...(parts.plugins ?? [])];
   const factories = new Map(all.map((factory) => [factory.name, factory]));
-  for (const profile of config.profiles) {
-    profiles.set(profile.schedulerName, profileFrom(profile, factories, handle));
+  const measuredProfiles = new Map<string, Profile>();
+  const observerOf = registerExtensionPoints(parts.metrics, clock);
+  for (const one of config.profiles) {
+    const { schedulerName } = one;
+    const observer = observerOf(schedulerName);
+    const profile = { ...profileFrom(one, factories, handle), observer };
+    profiles.set(schedulerName, profile);
+    measuredProfiles.set(schedulerName, measuredProfile(profile, observer));
   }
   const [first] = profiles.values();
   const order = first?.queueSort?.queueSort?.bind(first.queueSort) ?? byPriority;
@@ -114,7 +130,19 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   // Whether an extended resource is the concern of NodeResourcesFit depends on device classes.
   informers.deviceClasses.on(() => reusable.clear(), signal);
   const scheduler = new Scheduler({
-    ...{ profiles, queue, nominator, objects, events, statuses, records, metrics, clock, logger },
+    ...{
+      profiles,
+      measuredProfiles,
+      queue,
+      nominator,
+      objects,
+      events,
+      statuses,
+      records,
+      metrics,
+      clock,
+      logger,
+    },
     world: {
       ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
       reusable,
@@ -127,6 +155,8 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     {
       ...{ informers, snapshot, queue, nominator },
       isOurs: ({ spec }) => profiles.has(spec.schedulerName ?? ""),
+      nowMs: () => clock.elapsedMs(),
+      handled: (event, sinceMs) => metrics.eventHandled(event, clock.elapsedMs() - sinceMs),
       cancelAssumed: (uid) => void scheduler.cancelWaiting(uid, "the deletion of the pod"),
     },
     signal,

@@ -218,6 +218,14 @@ export type EventName = keyof EventObjects;
  */
 export interface WakeRule<Name extends EventName = EventName> {
   readonly event: Name;
+  /**
+   * The uids of the pods that the change can concern; undefined if it can concern any. It spares
+   * `wakes` a call for each pod that waits.
+   */
+  affects?(
+    next: EventObjects[Name],
+    old: EventObjects[Name] | undefined,
+  ): Iterable<string> | undefined;
   wakes?(pod: PodInfo, next: EventObjects[Name], old: EventObjects[Name] | undefined): boolean;
 }
 
@@ -251,6 +259,11 @@ export interface DeviceMetrics {
   waitedForDevice(profile: string, driver: string, status: string, durationMs: number): void;
 }
 
+export interface VolumeMetrics {
+  /** The volumes of a pod could not be bound. */
+  volumeBindingFailed(): void;
+}
+
 /** Pods that wait because a plugin's `permit` said so. */
 export interface WaitingPods {
   /** One plugin lets the pod go; it is bound when all plugins have. */
@@ -278,6 +291,7 @@ export interface Handle {
   readonly preemptions: Preemptions;
   readonly waitingPods: WaitingPods;
   readonly deviceMetrics: DeviceMetrics;
+  readonly volumeMetrics: VolumeMetrics;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;

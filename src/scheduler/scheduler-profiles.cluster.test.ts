@@ -5,7 +5,14 @@ import { describe, test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { readConfig } from "./config/read-config.ts";
 import { explainPod } from "./explain/explain-pod.ts";
-import { definePlugin, FITS, type Handle, type PluginFactory, unresolvable } from "./plugin.ts";
+import {
+  definePlugin,
+  FITS,
+  type Handle,
+  type PluginFactory,
+  rejected,
+  unresolvable,
+} from "./plugin.ts";
 import { startScheduling } from "./scheduling.testing.ts";
 
 const head = { apiVersion: "kubescheduler.config.k8s.io/v1", kind: "KubeSchedulerConfiguration" };
@@ -139,8 +146,39 @@ describe("scheduler profiles", () => {
     const requests = { cpu: "5" };
     await world.pod("p", { containers: [{ name: "c", image: "x", resources: { requests } }] });
     const text = explainPod(world.scheduler.records.of("default", "p")!);
+    assert.match(text, /rejections by plugin: NodeResourcesFit 1\n/);
     assert.match(text, /1 node\(s\) rejected: Insufficient cpu/);
     assert.match(text, /nearest miss: node n1 \(5000m cpu requested, 4000m free\)/);
+  });
+
+  test("decision records name the plugin that holds a gated pod", async () => {
+    await using world = await startScheduling();
+    await world.node("n1");
+    await world.pod("p", { schedulingGates: [{ name: "example.com/g" }] });
+    const text = explainPod(world.scheduler.records.of("default", "p")!);
+    assert.match(text, /not tried: held by SchedulingGates since .*: .*example\.com\/g/);
+    const key = { namespace: "default", name: "p" };
+    const patch = { spec: { schedulingGates: null } };
+    await world.cluster.client.patch(podKind, key, "merge", patch);
+    await world.settle();
+    const after = explainPod(world.scheduler.records.of("default", "p")!);
+    assert.doesNotMatch(after, /not tried/);
+    assert.match(after, /chose node n1/);
+  });
+
+  test("decision records say why a pod was not bound to the chosen node", async () => {
+    const refusing = { name: "Refusing", permit: () => rejected("not today") };
+    const plugins = [{ name: "Refusing", create: () => refusing }];
+    const { scheduler: config } = readConfig({
+      ...head,
+      profiles: [{ plugins: { permit: { enabled: [{ name: "Refusing" }] } } }],
+    });
+    await using world = await startScheduling({ config, plugins });
+    await world.node("n1");
+    await world.pod("p");
+    const text = explainPod(world.scheduler.records.of("default", "p")!);
+    assert.match(text, /chose node n1/);
+    assert.match(text, /not bound: 0\/1 nodes are available: 1 not today\./);
   });
 
   test("decision records name the victims of a preemption", async () => {

@@ -7,8 +7,12 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { ConfigError } from "#scheduler/config/config-error.ts";
-import { type ConfigFile, readConfig } from "#scheduler/config/read-config.ts";
-import { DEFAULT_CONFIG, type SchedulerConfig } from "#scheduler/config/scheduler-config.ts";
+import {
+  electionTimes,
+  type LeaderElectionFields,
+} from "#scheduler/config/leader-election-config.ts";
+import { type ConfigFile, EMPTY_CONFIG, readConfig } from "#scheduler/config/read-config.ts";
+import type { SchedulerConfig } from "#scheduler/config/scheduler-config.ts";
 import type { ComponentServerOptions } from "../component/component-server.ts";
 import {
   CLIENT_CA_HELP,
@@ -51,10 +55,10 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["requestheader-uid-headers", "requestheader-username-headers"],
   ...["tls-cipher-suites", "tls-curve-preferences", "tls-min-version", "tls-sni-cert-key"],
   ...["emulated-version", "feature-gates", "min-compatibility-version"],
-  ...["kube-api-burst", "kube-api-content-type", "kube-api-qps", "leader-elect-resource-lock"],
+  ...["kube-api-burst", "kube-api-content-type", "kube-api-qps"],
   ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
   ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
-  ...["pod-max-in-unschedulable-pods-duration", "write-config-to"],
+  "write-config-to",
 ];
 
 export function schedulerFlags(): Parser {
@@ -67,12 +71,18 @@ export function schedulerFlags(): Parser {
     .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
     .option("--tls-private-key-file <file>", "its key")
     .option("--client-ca-file <file>", CLIENT_CA_HELP)
-    .option("--leader-elect [bool]", "work only while holding the lease", "true")
-    .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
-    .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
-    .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
-    .option("--leader-elect-resource-name <name>", "of the lease", "kube-scheduler")
-    .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
+    .option("--leader-elect [bool]", "work only while holding the lease (default true)")
+    .option("--leader-elect-lease-duration <duration>", "how long others wait (default 15s)")
+    .option("--leader-elect-renew-deadline <duration>", "when to give up (default 10s)")
+    .option("--leader-elect-retry-period <duration>", "how often to try (default 2s)")
+    .option("--leader-elect-resource-lock <kind>", "of the lock, only leases (default leases)")
+    .option("--leader-elect-resource-name <name>", "of the lease (default kube-scheduler)")
+    .option("--leader-elect-resource-namespace <name>", "of the lease (default kube-system)")
+    .option(
+      "--pod-max-in-unschedulable-pods-duration <duration>",
+      "a pod that waits longer is tried again without a reason",
+      "5m",
+    );
   for (const name of NOTHING_TO_ACT_ON) {
     parser.addOption(parser.createOption(`--${name} [value]`).hideHelp());
   }
@@ -88,51 +98,64 @@ export function flagsWithoutEffect(parser: Parser): readonly string[] {
 
 export function schedulerConfigOf(flags: Flags, clock: Clock): SchedulerProcessConfig {
   const text = (name: string): string => String(flags[name] ?? "");
-  const file = readConfigFile(text("config"));
-  const kubeconfig = text("kubeconfig") === "" ? (file?.kubeconfig ?? "") : text("kubeconfig");
+  const file = readConfigFile(text("config"), electionFlags(flags));
+  // As upstream says, the file comes before the flag.
+  const kubeconfig = file.kubeconfig ?? text("kubeconfig");
   const files = { certFile: text("tlsCertFile"), keyFile: text("tlsPrivateKeyFile") };
   return {
     log: logFlagsOf({ v: Number(text("v")), loggingFormat: text("loggingFormat") }),
     connection: connectionOf(kubeconfig, text("master")),
-    scheduler: file?.scheduler ?? DEFAULT_CONFIG,
+    scheduler: {
+      ...file.scheduler,
+      unschedulableMaxMs: durationOf(flags, "pod-max-in-unschedulable-pods-duration"),
+    },
     serving: {
       host: text("bindAddress"),
       port: portOf(text("securePort")),
       tls: servingCertificate(files, hostname(), clock),
       ...clientCaOf(text("clientCaFile")),
     },
-    election: electionOf(flags, file),
+    election: electionOf(file),
   };
 }
 
-function electionOf(flags: Flags, file: ConfigFile | undefined): ElectionConfig | undefined {
-  const configured = file?.leaderElection ?? {};
-  if (textOf(flags, "leader-elect") === "false" || configured.leaderElect === false)
-    return undefined;
-  const name = configured.resourceName ?? textOf(flags, "leader-elect-resource-name");
-  const namespace =
-    configured.resourceNamespace ?? textOf(flags, "leader-elect-resource-namespace");
-  return {
-    name: String(name),
-    namespace: String(namespace),
-    leaseDurationMs: durationOf(flags, "leader-elect-lease-duration"),
-    renewDeadlineMs: durationOf(flags, "leader-elect-renew-deadline"),
-    retryPeriodMs: durationOf(flags, "leader-elect-retry-period"),
+/** The flags that were given, as fields of the configuration. */
+function electionFlags(flags: Flags): Partial<LeaderElectionFields> {
+  const isElected = textOf(flags, "leader-elect");
+  const given: Partial<Record<keyof LeaderElectionFields, unknown>> = {
+    leaderElect: isElected === undefined ? undefined : isElected !== "false",
+    leaseDuration: textOf(flags, "leader-elect-lease-duration"),
+    renewDeadline: textOf(flags, "leader-elect-renew-deadline"),
+    retryPeriod: textOf(flags, "leader-elect-retry-period"),
+    resourceLock: textOf(flags, "leader-elect-resource-lock"),
+    resourceName: textOf(flags, "leader-elect-resource-name"),
+    resourceNamespace: textOf(flags, "leader-elect-resource-namespace"),
   };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function readConfigFile(path: string): ConfigFile | undefined {
-  if (path === "") return undefined;
+function electionOf({ leaderElection }: ConfigFile): ElectionConfig | undefined {
+  if (!leaderElection.leaderElect) return undefined;
+  const { resourceName: name, resourceNamespace: namespace } = leaderElection;
+  return { name, namespace, ...electionTimes(leaderElection) };
+}
+
+function readConfigFile(path: string, flags: Partial<LeaderElectionFields>): ConfigFile {
+  if (path === "") return read(EMPTY_CONFIG, flags);
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     throw new FlagError(`open ${path}: no such file or directory`);
   }
-  const read = readYaml(text);
-  if (!read.ok) throw new FlagError(`--config ${goQuote(path)}: ${read.error}`);
+  const parsed = readYaml(text);
+  if (!parsed.ok) throw new FlagError(`--config ${goQuote(path)}: ${parsed.error}`);
+  return read(parsed.value, flags);
+}
+
+function read(document: unknown, flags: Partial<LeaderElectionFields>): ConfigFile {
   try {
-    return readConfig(read.value);
+    return readConfig(document, flags);
   } catch (error) {
     if (error instanceof ConfigError) throw new FlagError(error.message);
     throw error;

@@ -43,6 +43,7 @@ export const resourceClaims = defineController<State>({
   name: "resourceclaim-controller",
   rule: "pods get the claims of their templates; a claim is freed when its pods are done",
   component: "resource_claim",
+  workers: 50, // each pod takes two writes, one after the other
   feeds: [
     { kind: podKind, keys: keysOfPod },
     { kind: resourceClaimKind, keys: keysOfClaim },

@@ -13,12 +13,18 @@ export interface ExtenderConfig {
     readonly ca: string | undefined;
     readonly cert: string | undefined;
     readonly key: string | undefined;
+    /** Read when the scheduler starts; data that is given comes first. */
+    readonly caFile: string;
+    readonly certFile: string;
+    readonly keyFile: string;
   };
   readonly httpTimeoutMs: number;
   /** The extender keeps node objects itself and wants names only. */
   readonly nodeCacheCapable: boolean;
   /** Asked only for pods that request one of these; for all pods if empty. */
   readonly managedResources: readonly string[];
+  /** Those of them that NodeResourcesFit leaves to the extender. */
+  readonly ignoredResources: readonly string[];
   /** Scheduling goes on without it when it fails. */
   readonly ignorable: boolean;
 }

@@ -8,8 +8,20 @@ import { Path } from "#api/validation/path.ts";
 import { HOOKS, type Hook } from "#scheduler/cycle/profile.ts";
 import { checkFields } from "./check-fields.ts";
 import { checkPluginArgs, defaultPluginArgs } from "./check-plugin-args.ts";
+import {
+  checkQueueSort,
+  checkRemovedPlugins,
+  isRemoved,
+  removedPlugin,
+} from "./check-plugin-sets.ts";
 import { ConfigError } from "./config-error.ts";
+import type { ExtenderConfig } from "./extender-config.ts";
 import { type Json, listOf, objectOf } from "./json-values.ts";
+import {
+  checkLeaderElection,
+  type LeaderElectionFields,
+  leaderElectionFrom,
+} from "./leader-election-config.ts";
 import { readExtenders } from "./read-extenders.ts";
 import {
   DEFAULT_CONFIG,
@@ -24,14 +36,21 @@ import {
 const API_VERSION = "kubescheduler.config.k8s.io/v1";
 const KIND = "KubeSchedulerConfiguration";
 
+/** A configuration that leaves everything as it is. */
+export const EMPTY_CONFIG = { apiVersion: API_VERSION, kind: KIND };
+
 /** What else the file says, beside how to schedule. */
 export interface ConfigFile {
   readonly scheduler: SchedulerConfig;
   readonly kubeconfig: string | undefined;
-  readonly leaderElection: Readonly<Record<string, unknown>>;
+  readonly leaderElection: LeaderElectionFields;
 }
 
-export function readConfig(document: unknown): ConfigFile {
+/** `flags` are the flags of leader election that were given; they come before the file. */
+export function readConfig(
+  document: unknown,
+  flags: Partial<LeaderElectionFields> = {},
+): ConfigFile {
   const config = objectOf(document);
   const { apiVersion, kind } = config;
   if (apiVersion !== API_VERSION || kind !== KIND) {
@@ -40,26 +59,48 @@ export function readConfig(document: unknown): ConfigFile {
     );
   }
   checkFields(config);
-  const errors: FieldError[] = [];
-  const scheduler: SchedulerConfig = {
-    profiles: readProfiles(config.profiles, errors),
-    extenders: readExtenders(config.extenders, errors),
-    percentageOfNodesToScore: percentage(config, Path.of("percentageOfNodesToScore"), errors) ?? 0,
-    podInitialBackoffSeconds: Number(
-      config.podInitialBackoffSeconds ?? DEFAULT_CONFIG.podInitialBackoffSeconds,
-    ),
-    podMaxBackoffSeconds: Number(
-      config.podMaxBackoffSeconds ?? DEFAULT_CONFIG.podMaxBackoffSeconds,
-    ),
+  const leaderElection = leaderElectionFrom(objectOf(config.leaderElection), flags);
+  const clientConnection = objectOf(config.clientConnection);
+  const errors: FieldError[] = [
+    ...checkClientConnection(clientConnection),
+    ...checkLeaderElection(leaderElection),
+    ...checkParallelism(config),
+  ];
+  const profiles = readProfiles(config.profiles, errors);
+  errors.push(...checkQueueSort(listOf(config.profiles).map(objectOf)));
+  const share = percentage(config, Path.of("percentageOfNodesToScore"), errors) ?? 0;
+  const { podInitialBackoffSeconds, podMaxBackoffSeconds } = { ...DEFAULT_CONFIG, ...config };
+  const seconds = {
+    podInitialBackoffSeconds: Number(podInitialBackoffSeconds),
+    podMaxBackoffSeconds: Number(podMaxBackoffSeconds),
   };
-  checkNumbers(scheduler, config, errors);
+  errors.push(...checkBackoff(seconds));
+  const extenders = readExtenders(config.extenders, errors);
+  const scheduler: SchedulerConfig = {
+    profiles: profiles.map((profile) => leftToExtenders(profile, extenders)),
+    extenders,
+    percentageOfNodesToScore: share,
+    ...seconds,
+  };
   if (errors.length > 0) throw new ConfigError(formatFieldErrors(errors));
   for (const profile of scheduler.profiles) checkFitArgs(profile);
   return {
     scheduler,
-    kubeconfig: textOf(objectOf(config.clientConnection).kubeconfig),
-    leaderElection: objectOf(config.leaderElection),
+    kubeconfig: textOf(clientConnection.kubeconfig),
+    leaderElection,
   };
+}
+
+/** Resources that extenders manage and the scheduler ignores replace those that arguments name. */
+function leftToExtenders(
+  profile: ProfileConfig,
+  extenders: readonly ExtenderConfig[],
+): ProfileConfig {
+  const ignoredResources = extenders.flatMap((extender) => extender.ignoredResources);
+  if (ignoredResources.length === 0) return profile;
+  const name = "NodeResourcesFit";
+  const args = objectOf(profile.args[name] ?? defaultPluginArgs(name, {}));
+  return { ...profile, args: { ...profile.args, [name]: { ...args, ignoredResources } } };
 }
 
 function checkFitArgs({ schedulerName, args }: ProfileConfig): void {
@@ -73,16 +114,25 @@ function checkFitArgs({ schedulerName, args }: ProfileConfig): void {
   );
 }
 
-function checkNumbers(
-  scheduler: SchedulerConfig,
-  { parallelism }: Json,
-  errors: FieldError[],
-): void {
-  const { podInitialBackoffSeconds: initial, podMaxBackoffSeconds: most } = scheduler;
-  if (parallelism !== undefined && Number(parallelism) <= 0) {
-    const text = "should be an integer value greater than zero";
-    errors.push(invalid(Path.of("parallelism"), parallelism, text));
-  }
+function checkClientConnection({ burst }: Json): readonly FieldError[] {
+  if (!(Number(burst ?? 0) < 0)) return [];
+  return [invalid(Path.of("clientConnection").child("burst"), burst, "must be non-negative")];
+}
+
+function checkParallelism({ parallelism }: Json): readonly FieldError[] {
+  if (parallelism === undefined || Number(parallelism) > 0) return [];
+  const text = "should be an integer value greater than zero";
+  return [invalid(Path.of("parallelism"), parallelism, text)];
+}
+
+function checkBackoff({
+  podInitialBackoffSeconds: initial,
+  podMaxBackoffSeconds: most,
+}: Pick<
+  SchedulerConfig,
+  "podInitialBackoffSeconds" | "podMaxBackoffSeconds"
+>): readonly FieldError[] {
+  const errors: FieldError[] = [];
   if (initial <= 0) {
     errors.push(invalid(Path.of("podInitialBackoffSeconds"), initial, "must be greater than 0"));
   }
@@ -90,6 +140,7 @@ function checkNumbers(
     const text = "must be greater than or equal to PodInitialBackoffSeconds";
     errors.push(invalid(Path.of("podMaxBackoffSeconds"), most, text));
   }
+  return errors;
 }
 
 function readProfiles(value: unknown, errors: FieldError[]): readonly ProfileConfig[] {
@@ -109,6 +160,7 @@ function readProfiles(value: unknown, errors: FieldError[]): readonly ProfileCon
       errors.push(duplicate(nameAt, other.toString()));
     } else names.set(schedulerName, index);
     const share = percentage(profile, path.child("percentageOfNodesToScore"), errors);
+    errors.push(...checkRemovedPlugins(objectOf(profile.plugins), path.child("plugins")));
     return {
       schedulerName,
       ...readPlugins(objectOf(profile.plugins)),
@@ -162,6 +214,10 @@ function readArgs(
     const { name, args: given } = objectOf(one);
     const plugin = textOf(name) ?? "";
     if (Object.hasOwn(args, plugin)) errors.push(duplicate(path.index(index), plugin));
+    if (isRemoved(plugin)) {
+      errors.push(removedPlugin(path.index(index), plugin));
+      continue;
+    }
     const complete = defaultPluginArgs(plugin, given);
     args[plugin] = complete;
     // Upstream checks the arguments of NodeResourcesFit when it makes the plugin.

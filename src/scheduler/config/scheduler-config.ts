@@ -30,6 +30,8 @@ export interface SchedulerConfig {
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffSeconds: number;
   readonly podMaxBackoffSeconds: number;
+  /** A pod that waits longer for a change is tried again; five minutes unless given. */
+  readonly unschedulableMaxMs?: number;
 }
 
 export const DEFAULT_SCHEDULER_NAME = "default-scheduler";

@@ -5,6 +5,7 @@
 import type { Node, Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { Change } from "#client/cache.ts";
+import { eventLabel } from "#scheduler/metrics/queue-metrics.ts";
 import type { EventName, EventObjects } from "#scheduler/plugin.ts";
 import type { Nominator } from "#scheduler/queue/nominator.ts";
 import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
@@ -21,19 +22,40 @@ export interface FeedOptions {
   readonly nominator: Nominator;
   /** Whether a profile of this scheduler is named by the pod. */
   isOurs(pod: Pod): boolean;
+  /** A change was handled; its name is upstream's. */
+  handled(event: string, sinceMs: number): void;
+  nowMs(): number;
   /** An assumed pod was deleted or is being deleted. */
   cancelAssumed(uid: string): void;
 }
 
 export function connectFeeds(options: FeedOptions, signal: AbortSignal): void {
   const { informers, snapshot } = options;
-  informers.pods.on((change) => onPod(change, options), signal);
-  informers.nodes.on((change) => onNode(change, options), signal);
+  informers.pods.on((change) => {
+    const sinceMs = options.nowMs();
+    onPod(change, options);
+    options.handled(`${podResource(change)}${actionOf(change)}`, sinceMs);
+  }, signal);
+  informers.nodes.on((change) => {
+    const sinceMs = options.nowMs();
+    onNode(change, options);
+    options.handled(`Node${actionOf(change)}`, sinceMs);
+  }, signal);
   informers.namespaces.on(({ next, old }) => {
     const name = (next ?? old)?.metadata.name ?? "";
     snapshot.setNamespace(name, next === undefined ? undefined : (next.metadata.labels ?? {}));
   }, signal);
   connectOther(options, signal);
+}
+
+function podResource({ next, old }: Change<Pod>): "AssignedPod" | "UnschedulablePod" {
+  const pod = next ?? old;
+  return pod !== undefined && isAssigned(pod) ? "AssignedPod" : "UnschedulablePod";
+}
+
+function actionOf({ next, old }: Change<KubeObject>): "Add" | "Update" | "Delete" {
+  if (next === undefined) return "Delete";
+  return old === undefined ? "Add" : "Update";
 }
 
 function onPod({ next, old }: Change<Pod>, options: FeedOptions): void {
@@ -126,7 +148,8 @@ function onNode({ next, old }: Change<Node>, { snapshot, queue }: FeedOptions): 
 }
 
 /** Kinds of which plugins want to know that something changed, and no more. */
-function connectOther({ informers, queue }: FeedOptions, signal: AbortSignal): void {
+function connectOther(options: FeedOptions, signal: AbortSignal): void {
+  const { informers, queue } = options;
   const feed = <Prefix extends OtherPrefix>(
     prefix: Prefix,
     informer: { on(listener: (change: Change<KubeObject>) => void, signal: AbortSignal): void },
@@ -134,7 +157,9 @@ function connectOther({ informers, queue }: FeedOptions, signal: AbortSignal): v
     informer.on(({ next, old }) => {
       const verb = next === undefined ? "deleted" : old === undefined ? "added" : "changed";
       const event = `${prefix}-${verb}` as EventName;
+      const sinceMs = options.nowMs();
       queue.change({ event, next: next ?? old, old: next && old } as ClusterChange);
+      options.handled(eventLabel(event), sinceMs);
     }, signal);
   feed("claim", informers.claims);
   feed("volume", informers.volumes);

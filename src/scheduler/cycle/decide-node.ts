@@ -4,6 +4,8 @@
  */
 import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
+import { statusCodeOf, timed } from "#scheduler/metrics/extension-points.ts";
+import { postFilterCode } from "#scheduler/metrics/measured-profile.ts";
 import type {
   NominatedPods,
   Plugin,
@@ -17,7 +19,12 @@ import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
 import { type FilterRun, type PreFilterRejection, startFilters } from "./filter-run.ts";
-import { type FoundNodes, feasibleNodesWanted, findNodes } from "./find-nodes.ts";
+import {
+  type FoundNodes,
+  feasibleNodesWanted,
+  findNodes,
+  type SearchOptions,
+} from "./find-nodes.ts";
 import { type Diagnosis, fitErrorMessage } from "./fit-error.ts";
 import type { Profile } from "./profile.ts";
 import type { ReusableResults } from "./reusable-results.ts";
@@ -77,7 +84,9 @@ export function decideNode(
   const { found, run } = search;
   if (found.feasible.length === 0) {
     const context = postFilterContext(run, found);
-    const answer = runPostFilters(profile, pod, context, run.states, pause);
+    const answer = timedPostFilters(profile, () =>
+      runPostFilters(profile, pod, context, run.states, pause),
+    );
     return andThen(answer, (done) => noFit(world, run, found, done));
   }
   const scored =
@@ -103,10 +112,11 @@ export async function decideNodeWithExtenders(
   if (found.feasible.length === 0) {
     const review = extenders.review?.(world.snapshot);
     const context = postFilterContext(run, found);
-    const answer =
+    const answer = timedPostFilters(profile, () =>
       review === undefined
         ? runPostFilters(profile, pod, context, run.states, pause)
-        : runReviewedPostFilters(profile, pod, context, run.states, review);
+        : runReviewedPostFilters(profile, pod, context, run.states, review),
+    );
     return noFit(world, run, found, await answer);
   }
   let scored: ScoredNodes | undefined;
@@ -126,7 +136,13 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   const { snapshot, nominated, cursor } = world;
   const all = snapshot.nodes;
   if (all.length === 0) return noNodes();
-  const started = startFilters(profile, pod, snapshot, nominated);
+  const { observer } = profile;
+  const started = timed(
+    observer,
+    "PreFilter",
+    () => startFilters(profile, pod, snapshot, nominated),
+    (outcome) => (outcome.ok ? "Success" : statusCodeOf(outcome.rejection)),
+  );
   if (!started.ok) return rejectedBefore(profile, pod, all.length, started);
   const { run } = started;
   // The status may not say yet what was nominated a moment ago.
@@ -135,7 +151,7 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
     const node = snapshot.node(nominee);
     const isCandidate = run.nodeNames === undefined || run.nodeNames.has(nominee);
     if (node !== undefined && isCandidate) {
-      const found = findNodes(run, [node], { start: 0, wanted: 1 });
+      const found = findTimed(profile, run, [node], { start: 0, wanted: 1 });
       if (found.feasible.length > 0) return { outcome: "searched", run, found };
     }
   }
@@ -143,9 +159,24 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   const percentage = profile.percentageOfNodesToScore ?? world.percentageOfNodesToScore;
   const wanted = profile.score.length === 0 ? 1 : feasibleNodesWanted(nodes.length, percentage);
   const results = nodes === all ? world.reusable.of(pod, all) : undefined;
-  const found = findNodes(run, nodes, { start: cursor.next, wanted, results });
+  const found = findTimed(profile, run, nodes, { start: cursor.next, wanted, results });
+  for (const [plugin, times] of run.evaluations()) observer.evaluated(plugin, "Filter", times);
   cursor.next = (cursor.next + found.evaluated) % all.length;
   return { outcome: "searched", run, found };
+}
+
+function findTimed(
+  { observer }: Profile,
+  run: FilterRun,
+  nodes: readonly NodeInfo[],
+  options: SearchOptions,
+): FoundNodes {
+  return timed(
+    observer,
+    "Filter",
+    () => findNodes(run, nodes, options),
+    () => "Success",
+  );
 }
 
 function chosen(
@@ -191,6 +222,8 @@ function noFit(
 }
 
 interface PostFilterAnswer {
+  /** The answer of the plugin that was asked last. */
+  readonly result: PostFilterResult | undefined;
   readonly nomination: PostFilterResult | undefined;
   readonly message: string;
 }
@@ -220,6 +253,19 @@ function runPostFilters(
   return from(0, []);
 }
 
+function timedPostFilters(
+  { observer }: Profile,
+  run: () => MaybePromise<PostFilterAnswer>,
+): MaybePromise<PostFilterAnswer> {
+  const sinceMs = observer.nowMs();
+  return andThen(run(), (answer) => {
+    if (answer.result !== undefined) {
+      observer.ended("PostFilter", postFilterCode(answer.result), sinceMs);
+    }
+    return answer;
+  });
+}
+
 async function runReviewedPostFilters(
   { postFilter }: Profile,
   pod: PodInfo,
@@ -244,8 +290,11 @@ function isFinal({ succeeded, unresolvable }: PostFilterResult): boolean {
 
 function answerOf(results: readonly PostFilterResult[]): PostFilterAnswer {
   const last = results.at(-1);
-  if (last !== undefined && isFinal(last)) return { nomination: last, message: last.message };
+  if (last !== undefined && isFinal(last)) {
+    return { result: last, nomination: last, message: last.message };
+  }
   return {
+    result: last,
     nomination: results.findLast(({ nominatedNode }) => nominatedNode !== undefined),
     message: results.map(({ message }) => message).join(", "),
   };

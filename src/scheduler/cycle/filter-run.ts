@@ -28,6 +28,8 @@ const FITTING: NodeVerdict = { verdict: FITS, plugin: undefined };
 interface ActiveFilter {
   readonly plugin: Plugin;
   state: unknown;
+  /** How often the filter was asked. */
+  calls: number;
 }
 
 export type PreFilterOutcome = { readonly ok: true; readonly run: FilterRun } | PreFilterRejection;
@@ -56,6 +58,7 @@ export function startFilters(
     new Set(profile.preFilter.slice(index + 1).map(({ name }) => name));
   for (const [index, plugin] of profile.preFilter.entries()) {
     const result = plugin.preFilter!(pod, snapshot);
+    if ("fits" in result || !result.skip) profile.observer.evaluated(plugin.name, "PreFilter", 1);
     if ("fits" in result) {
       if (!result.preemptionMayHelp) {
         const plugins = [plugin.name];
@@ -85,7 +88,7 @@ export function startFilters(
   }
   const active = profile.filter
     .filter((plugin) => !skipped.has(plugin))
-    .map((plugin) => ({ plugin, state: states.get(plugin) }));
+    .map((plugin) => ({ plugin, state: states.get(plugin), calls: 0 }));
   return {
     ok: true,
     run: new FilterRun(pod, active, states, nominated, nodeNames, narrowing.toSorted()),
@@ -155,14 +158,14 @@ export class FilterRun {
     }
     if (this.#others.length === 0) return known;
     // The verdict is that of the first filter in the order of the profile.
-    const rejector = known.plugin;
+    const rejector = known.plugin?.name;
     const before =
       rejector === undefined
         ? this.#others
         : this.#active
             .slice(
               0,
-              this.#active.findIndex(({ plugin }) => plugin === rejector),
+              this.#active.findIndex(({ plugin }) => plugin.name === rejector),
             )
             .filter(({ plugin }) => plugin.filtersByNodeOnly !== true);
     const other = runFilters(before, this.pod, node);
@@ -176,6 +179,11 @@ export class FilterRun {
     const trial = new NodeTrial(this.pod, this.#active, node);
     for (const other of others) trial.add(other);
     return trial.check();
+  }
+
+  /** How often each filter was asked about a node; verdicts that were reused do not count. */
+  *evaluations(): Iterable<readonly [plugin: string, times: number]> {
+    for (const { plugin, calls } of this.#active) yield [plugin.name, calls];
   }
 
   /** See PostFilterContext. */
@@ -214,7 +222,9 @@ export class FilterRun {
 }
 
 function runFilters(active: readonly ActiveFilter[], pod: PodInfo, node: NodeInfo): NodeVerdict {
-  for (const { plugin, state } of active) {
+  for (const filter of active) {
+    const { plugin, state } = filter;
+    filter.calls += 1;
     const verdict = plugin.filter!(state, pod, node);
     if (verdict !== FITS) return { verdict, plugin };
   }
@@ -232,6 +242,7 @@ class NodeTrial {
     this.#active = active.map(({ plugin, state }) => ({
       plugin,
       state: plugin.copyState === undefined ? state : plugin.copyState(state),
+      calls: 0,
     }));
   }
 

@@ -1,4 +1,5 @@
 /** Asks extenders over HTTP for their verdicts and scores, and lets one of them bind. */
+import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
@@ -25,7 +26,9 @@ interface FilterResult {
   readonly error?: string;
 }
 
-export function httpExtenders(configs: readonly ExtenderConfig[]): Extenders & ExtenderBinder {
+/** Reads the certificates that the extenders name; one that cannot be read is an error. */
+export function httpExtenders(given: readonly ExtenderConfig[]): Extenders & ExtenderBinder {
+  const configs = given.map(withCertificates);
   const interested = (pod: PodInfo): readonly ExtenderConfig[] =>
     configs.filter((config) => isInterested(config, pod));
   return {
@@ -66,6 +69,15 @@ export function httpExtenders(configs: readonly ExtenderConfig[]): Extenders & E
       }
     },
   };
+}
+
+function withCertificates(config: ExtenderConfig): ExtenderConfig {
+  const { tls } = config;
+  const read = (data: string | undefined, file: string): string | undefined =>
+    data === undefined && file !== "" ? readFileSync(file, "utf8") : data;
+  const ca = read(tls.ca, tls.caFile);
+  const cert = read(tls.cert, tls.certFile);
+  return { ...config, tls: { ...tls, ca, cert, key: read(tls.key, tls.keyFile) } };
 }
 
 function isInterested({ managedResources }: ExtenderConfig, { pod }: PodInfo): boolean {

@@ -25,6 +25,10 @@ import { TimeSlice } from "#lib/async/time-slice.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import {
+  PODS_BY_RESOURCE_CLAIM,
+  resourceClaimKeysOf,
+} from "#scheduler/plugins/dynamic-resources/pod-resource-claims.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 
 const SLICE_MS = 4;
@@ -70,6 +74,7 @@ export function createInformers(parts: InformerParts) {
 }
 
 export function objectsOf(informers: SchedulerInformers): ClusterObjects {
+  informers.pods.cache.addIndex(PODS_BY_RESOURCE_CLAIM, resourceClaimKeysOf);
   return {
     pods: informers.pods.cache,
     services: informers.services.cache,

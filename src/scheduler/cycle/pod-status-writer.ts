@@ -5,11 +5,13 @@
  * Promises:
  * 1. Writes of one pod happen in order. A write that has not begun is replaced by a newer one.
  * 2. Nothing is written that the pod's status already says.
+ * 3. After `drop`, which is called before a pod is bound, nothing that has not begun is written.
  */
 import type { Pod, PodCondition } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
+import type { ConcurrencyLimit } from "#lib/async/concurrency-limit.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 
@@ -26,13 +28,21 @@ export interface PodStatusWriterOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Writes run within it. */
+  readonly calls: ConcurrencyLimit;
   readonly signal: AbortSignal;
+}
+
+interface Writing {
+  /** The change that comes next. */
+  next: { readonly pod: Pod; readonly change: StatusChange } | undefined;
+  isDropped: boolean;
 }
 
 export class PodStatusWriter {
   readonly #options: PodStatusWriterOptions;
-  /** Pods whose status is being written, with the change that comes next. */
-  readonly #writing = new Map<string, { pod: Pod; change: StatusChange } | undefined>();
+  /** By the uid of the pod whose status is being written. */
+  readonly #writing = new Map<string, Writing>();
 
   constructor(options: PodStatusWriterOptions) {
     this.#options = options;
@@ -44,19 +54,30 @@ export class PodStatusWriter {
 
   write(pod: Pod, change: StatusChange): void {
     const uid = pod.metadata.uid ?? "";
-    if (this.#writing.has(uid)) {
-      const waiting = this.#writing.get(uid);
-      this.#writing.set(uid, { pod, change: { ...waiting?.change, ...change } });
+    const known = this.#writing.get(uid);
+    if (known !== undefined) {
+      known.next = { pod, change: { ...known.next?.change, ...change } };
       return;
     }
     const patch = statusPatch(pod, change, this.#options.clock.nowMs());
     if (patch === undefined) return;
-    this.#writing.set(uid, undefined);
-    void this.#send(pod, patch).finally(() => {
-      const next = this.#writing.get(uid);
+    const writing: Writing = { next: undefined, isDropped: false };
+    this.#writing.set(uid, writing);
+    const send = async (): Promise<void> => {
+      if (!writing.isDropped) await this.#send(pod, patch);
+    };
+    void this.#options.calls.run(send).finally(() => {
+      const { next } = writing;
       this.#writing.delete(uid);
       if (next !== undefined && !this.#options.signal.aborted) this.write(next.pod, next.change);
     });
+  }
+
+  drop(uid: string): void {
+    const writing = this.#writing.get(uid);
+    if (writing === undefined) return;
+    writing.isDropped = true;
+    writing.next = undefined;
   }
 
   async #send(pod: Pod, patch: unknown): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * A profile: the plugins that decide for the pods of one scheduler name, by hook and in order.
  */
+import { type ProfileObserver, UNOBSERVED } from "#scheduler/metrics/extension-points.ts";
 import type { AnyWakeRule, EventName, Plugin } from "#scheduler/plugin.ts";
 
 export interface Profile {
@@ -21,6 +22,8 @@ export interface Profile {
   readonly percentageOfNodesToScore: number | undefined;
   /** The rules by which a plugin's rejection is reconsidered; undefined for "any change". */
   readonly wakeRules: ReadonlyMap<string, ReadonlyMap<EventName, AnyWakeRule> | undefined>;
+  /** For metrics. */
+  readonly observer: ProfileObserver;
 }
 
 export const HOOKS = [
@@ -69,6 +72,7 @@ export function createProfile(
     postBind: of("postBind"),
     percentageOfNodesToScore,
     wakeRules: new Map([...all.values()].map((plugin) => [plugin.name, rulesOf(plugin)])),
+    observer: UNOBSERVED,
   };
 }
 

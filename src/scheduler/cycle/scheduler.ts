@@ -13,7 +13,15 @@ import { nextTurn } from "#lib/async/next-turn.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
-import type { Plugin, Rejected } from "#scheduler/plugin.ts";
+import {
+  type ExtensionPoint,
+  type ProfileObserver,
+  type StatusCode,
+  statusCodeOf,
+  timed,
+} from "#scheduler/metrics/extension-points.ts";
+import type { SchedulerMetrics } from "#scheduler/metrics/scheduler-metrics.ts";
+import type { Plugin, Rejected, Verdict } from "#scheduler/plugin.ts";
 import { FITS } from "#scheduler/plugin.ts";
 import type { Nominator } from "#scheduler/queue/nominator.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
@@ -33,11 +41,12 @@ import { type PermitOutcome, Permits } from "./permits.ts";
 import type { PodStatusWriter } from "./pod-status-writer.ts";
 import type { Profile } from "./profile.ts";
 import type { SchedulerEvents } from "./scheduler-events.ts";
-import type { SchedulerMetrics } from "./scheduler-metrics.ts";
 
 const SLICE_MS = 4;
 const SLICE_PODS_MAX = 200;
 const BINDINGS_MAX = 256;
+/** In how many of a hundred attempts the durations of single plugins are measured. */
+const MEASURED_PERCENT = 10;
 
 /** Binds pods in place of the bind plugins; undefined if it leaves the pod to them. */
 export interface ExtenderBinder {
@@ -46,6 +55,8 @@ export interface ExtenderBinder {
 
 export interface SchedulerOptions {
   readonly profiles: ReadonlyMap<string, Profile>;
+  /** The same with plugins that report how long their hooks took. */
+  readonly measuredProfiles: ReadonlyMap<string, Profile>;
   readonly world: World;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
@@ -161,7 +172,7 @@ export class Scheduler {
     const { clock, world, extenders, queue } = this.#options;
     const { info } = queued;
     const startMs = clock.elapsedMs();
-    const profile = this.#options.profiles.get(info.pod.spec.schedulerName ?? "");
+    const profile = this.#profileFor(info);
     if (profile === undefined || this.#isSkipped(info)) {
       queue.done(info.uid);
       return undefined;
@@ -183,6 +194,12 @@ export class Scheduler {
       failed(error);
     }
     return undefined;
+  }
+
+  #profileFor({ pod }: PodInfo): Profile | undefined {
+    const { profiles, measuredProfiles, world } = this.#options;
+    const isMeasured = world.random.integer(100) < MEASURED_PERCENT;
+    return (isMeasured ? measuredProfiles : profiles).get(pod.spec.schedulerName ?? "");
   }
 
   #isSkipped({ pod, uid, key }: PodInfo): boolean {
@@ -228,22 +245,24 @@ export class Scheduler {
   }
 
   #reserve(reservation: Reservation, signal: AbortSignal): void {
-    const { queued, profile, node, states, startMs } = reservation;
+    const { queued, profile, node } = reservation;
     const { world, nominator } = this.#options;
     const { info } = queued;
     world.snapshot.assumePod(info, node.name);
     nominator.delete(info.uid);
-    for (const plugin of profile.reserve) {
-      const verdict = plugin.reserve?.(states.get(plugin), info, node) ?? FITS;
-      if (verdict === FITS) continue;
-      this.#takeBack(reservation);
-      this.#fail(queued, profile, nodeFailure(node, plugin.name, verdict as Rejected), startMs);
+    const refusal = runReservePlugins(reservation);
+    if (refusal !== undefined) {
+      this.#refuse(reservation, refusal);
       return;
     }
-    const permit = this.permits.ask(profile.permit, info, node);
+    const permit = timed(
+      profile.observer,
+      "Permit",
+      () => this.permits.ask(profile.permit, info, node),
+      permitCode,
+    );
     if (permit.outcome === "rejected") {
-      this.#takeBack(reservation);
-      this.#fail(queued, profile, nodeFailure(node, permit.plugin, permit.verdict), startMs);
+      this.#refuse(reservation, permit);
       return;
     }
     this.#bindings += 1;
@@ -260,6 +279,15 @@ export class Scheduler {
       });
   }
 
+  /** A plugin does not let the pod have the node after all. */
+  #refuse(reservation: Reservation, { plugin, verdict }: Refusal): void {
+    const { queued, profile, node, startMs } = reservation;
+    this.#takeBack(reservation);
+    const failure = nodeFailure(node, plugin, verdict);
+    this.#options.records.fail(queued.info, failure.message);
+    this.#fail(queued, profile, failure, startMs);
+  }
+
   async #bind(
     { queued, profile, node, states, startMs }: Reservation,
     permit: PermitOutcome,
@@ -267,8 +295,15 @@ export class Scheduler {
   ): Promise<void> {
     const { queue, statuses, events, metrics, extenders, clock } = this.#options;
     const { info } = queued;
-    const prepared = profile.preBind.filter(
-      (plugin) => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
+    const { observer } = profile;
+    const prepared = timed(
+      observer,
+      "PreBindPreFlight",
+      () =>
+        profile.preBind.filter(
+          (plugin) => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
+        ),
+      (plugins) => (plugins.length > 0 ? "Success" : "Skip"),
     );
     if (prepared.length > 0 || permit.outcome === "waiting") {
       // Others can see where the pod goes while it is being prepared.
@@ -281,9 +316,13 @@ export class Scheduler {
       metrics.permitWaited(result, clock.elapsedMs() - sinceMs);
       if (!answer.allowed) throw new NodeRejected(answer.plugin, answer.verdict);
     }
-    if (prepared.length > 0) await this.#preBind(prepared, info, node, states, signal);
+    if (prepared.length > 0) {
+      const preparing = this.#preBind(prepared, info, node, states, signal);
+      await observed(observer, "PreBind", preparing);
+    }
+    statuses.drop(info.uid); // a bound pod has another status
     if (extenders === undefined || !(await extenders.bind(info, node, signal))) {
-      await runBindPlugins(profile, info, node, signal);
+      await observed(observer, "Bind", runBindPlugins(profile, info, node, signal));
     }
     queue.done(info.uid);
     events.record({
@@ -295,7 +334,11 @@ export class Scheduler {
       schedulerName: profile.schedulerName,
     });
     metrics.scheduled(profile.schedulerName, queued, clock.elapsedMs() - startMs, clock.nowMs());
-    for (const plugin of profile.postBind) plugin.postBind!(info, node);
+    if (profile.postBind.length === 0) return;
+    const postBinding = (): void => {
+      for (const plugin of profile.postBind) plugin.postBind!(info, node);
+    };
+    timed(observer, "PostBind", postBinding, () => "Success");
   }
 
   async #preBind(
@@ -327,6 +370,7 @@ export class Scheduler {
       error instanceof NodeRejected
         ? nodeFailure(node, error.plugin, error.verdict)
         : { ...errorFailure(error), nominatedNode: "" };
+    this.#options.records.fail(queued.info, failure.message);
     this.#fail(queued, profile, failure, startMs);
     // The room that the pod held is free again.
     queue.change({ event: "pod-deleted", next: assignedTo(queued.info, node), old: undefined });
@@ -334,9 +378,12 @@ export class Scheduler {
 
   #takeBack({ queued, profile, node, states }: Reservation): void {
     const { info } = queued;
-    for (const plugin of profile.reserve.toReversed()) {
-      plugin.unreserve?.(states.get(plugin), info, node);
-    }
+    const unreserving = (): void => {
+      for (const plugin of profile.reserve.toReversed()) {
+        plugin.unreserve?.(states.get(plugin), info, node);
+      }
+    };
+    timed(profile.observer, "Unreserve", unreserving, () => "Success");
     this.#options.world.snapshot.forgetPod(info.uid);
   }
 
@@ -385,6 +432,46 @@ class NodeRejected extends Error {
     super(verdict.reasons.join(", "));
     this.plugin = plugin;
     this.verdict = verdict;
+  }
+}
+
+interface Refusal {
+  readonly plugin: string;
+  readonly verdict: Rejected;
+}
+
+function runReservePlugins({ queued, profile, node, states }: Reservation): Refusal | undefined {
+  const reserving = (): Refusal | undefined => {
+    for (const plugin of profile.reserve) {
+      const verdict: Verdict = plugin.reserve?.(states.get(plugin), queued.info, node) ?? FITS;
+      if (verdict !== FITS) return { plugin: plugin.name, verdict: verdict as Rejected };
+    }
+    return undefined;
+  };
+  return timed(profile.observer, "Reserve", reserving, (refusal) =>
+    statusCodeOf(refusal?.verdict ?? FITS),
+  );
+}
+
+function permitCode(permit: PermitOutcome): StatusCode {
+  if (permit.outcome === "rejected") return statusCodeOf(permit.verdict);
+  return permit.outcome === "waiting" ? "Wait" : "Success";
+}
+
+/** Reports how long the plugins of an extension point took that is awaited. */
+async function observed(
+  observer: ProfileObserver,
+  point: ExtensionPoint,
+  work: Promise<void>,
+): Promise<void> {
+  const sinceMs = observer.nowMs();
+  try {
+    await work;
+    observer.ended(point, "Success", sinceMs);
+  } catch (error) {
+    const code = error instanceof NodeRejected ? statusCodeOf(error.verdict) : "Error";
+    observer.ended(point, code, sinceMs);
+    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Scores the nodes on which a pod fits and picks the best. */
 import type { Random } from "#lib/random.ts";
+import { timed } from "#scheduler/metrics/extension-points.ts";
 import type { Plugin } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
@@ -23,7 +24,7 @@ export interface ScoredNodes {
 const SCORE_MAX = 100;
 
 export function scoreNodes(
-  { preScore, score }: Profile,
+  { preScore, score, observer }: Profile,
   pod: PodInfo,
   nodes: readonly NodeInfo[],
   snapshot: Snapshot,
@@ -32,20 +33,49 @@ export function scoreNodes(
 ): ScoredNodes {
   const states = new Map<Plugin, unknown>();
   const skipped = new Set<Plugin>();
-  for (const plugin of preScore) {
-    const result = plugin.preScore!(pod, nodes, snapshot, filterStates.get(plugin));
-    if (result.skip) skipped.add(plugin);
-    else states.set(plugin, result.state);
-  }
+  timed(
+    observer,
+    "PreScore",
+    () => {
+      for (const plugin of preScore) {
+        const result = plugin.preScore!(pod, nodes, snapshot, filterStates.get(plugin));
+        if (result.skip) {
+          skipped.add(plugin);
+          continue;
+        }
+        states.set(plugin, result.state);
+        observer.evaluated(plugin.name, "PreScore", 1);
+      }
+    },
+    succeeded,
+  );
   const totals = new Array<number>(nodes.length).fill(0);
   const byPlugin: PluginScores[] = [];
-  for (const { plugin, weight } of score) {
-    if (skipped.has(plugin)) continue;
-    const scores = scoresOf(plugin, states.get(plugin), pod, nodes, known);
-    for (let i = 0; i < scores.length; i++) totals[i]! += scores[i]! * weight;
-    byPlugin.push({ plugin: plugin.name, weight, scores });
-  }
+  timed(
+    observer,
+    "Score",
+    () => {
+      for (const { plugin, weight } of score) {
+        if (skipped.has(plugin)) continue;
+        const { scores, asked } = scoresOf(plugin, states.get(plugin), pod, nodes, known);
+        observer.evaluated(plugin.name, "Score", asked);
+        for (let i = 0; i < scores.length; i++) totals[i]! += scores[i]! * weight;
+        byPlugin.push({ plugin: plugin.name, weight, scores });
+      }
+    },
+    succeeded,
+  );
   return { nodes, totals, byPlugin };
+}
+
+function succeeded(): "Success" {
+  return "Success";
+}
+
+/** `asked` is for how many nodes the plugin had to be asked. */
+interface AskedScores {
+  readonly scores: number[];
+  readonly asked: number;
 }
 
 function scoresOf(
@@ -54,10 +84,10 @@ function scoresOf(
   pod: PodInfo,
   nodes: readonly NodeInfo[],
   known: KnownNodes | undefined,
-): number[] {
-  const scores =
+): AskedScores {
+  const { scores, asked } =
     known === undefined || plugin.scoresByNodeOnly !== true
-      ? nodes.map((node) => plugin.score!(state, pod, node))
+      ? { scores: nodes.map((node) => plugin.score!(state, pod, node)), asked: nodes.length }
       : rawScores(plugin, state, pod, nodes, known);
   plugin.normalize?.(state, scores, nodes);
   for (const score of scores) {
@@ -66,7 +96,7 @@ function scoresOf(
       `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
     );
   }
-  return scores;
+  return { scores, asked };
 }
 
 /** Asks only for the nodes whose score is not known. */
@@ -76,18 +106,20 @@ function rawScores(
   pod: PodInfo,
   nodes: readonly NodeInfo[],
   { results, places }: KnownNodes,
-): number[] {
+): AskedScores {
   const kept = results.scoresOf(plugin.name);
   const scores = new Array<number>(nodes.length);
+  let asked = 0;
   for (let i = 0; i < nodes.length; i++) {
     let score = kept[places[i]!]!;
     if (Number.isNaN(score)) {
       score = plugin.score!(state, pod, nodes[i]!);
       kept[places[i]!] = score;
+      asked += 1;
     }
     scores[i] = score;
   }
-  return scores;
+  return { scores, asked };
 }
 
 /**

@@ -54,6 +54,15 @@ export interface AttemptRecord {
         readonly victims: readonly string[];
         readonly nearestMiss: NearestMiss | undefined;
       };
+  /** Why the pod was not bound to the node that was chosen. */
+  readonly failure?: string;
+}
+
+/** A plugin keeps the pod out of the queue: it is not tried. */
+export interface HeldRecord {
+  readonly atMs: number;
+  readonly plugin: string;
+  readonly reasons: readonly string[];
 }
 
 export interface PodRecord {
@@ -61,25 +70,51 @@ export interface PodRecord {
   readonly name: string;
   readonly uid: string;
   readonly attempts: readonly AttemptRecord[];
+  readonly held: HeldRecord | undefined;
+}
+
+interface Kept {
+  readonly uid: string;
+  readonly attempts: AttemptRecord[];
+  held: HeldRecord | undefined;
 }
 
 export class DecisionRecords {
   readonly #clock: Clock;
-  readonly #pods = new Map<string, { uid: string; attempts: AttemptRecord[] }>();
+  readonly #pods = new Map<string, Kept>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add({ info, attempts }: QueuedPod, decision: Decision): void {
-    const { key, uid } = info;
-    const known = this.#pods.get(key);
-    this.#pods.delete(key);
-    const record = known?.uid === uid ? known : { uid, attempts: [] };
+    const record = this.#keep(info);
+    record.held = undefined;
     record.attempts.push(recordOf(info, attempts, decision, this.#clock.nowMs()));
     if (record.attempts.length > ATTEMPTS_MAX) record.attempts.shift();
+  }
+
+  /** A plugin keeps the pod out of the queue. */
+  hold(info: PodInfo, plugin: string, reasons: readonly string[]): void {
+    this.#keep(info).held = { atMs: this.#clock.nowMs(), plugin, reasons };
+  }
+
+  /** The pod was not bound to the node that its last attempt chose. */
+  fail({ key, uid }: PodInfo, failure: string): void {
+    const record = this.#pods.get(key);
+    const last = record?.attempts.at(-1);
+    if (record?.uid !== uid || last?.outcome.kind !== "node") return;
+    record.attempts[record.attempts.length - 1] = { ...last, failure };
+  }
+
+  /** The record of a pod, as the latest one. */
+  #keep({ key, uid }: PodInfo): Kept {
+    const known = this.#pods.get(key);
+    this.#pods.delete(key);
+    const record = known?.uid === uid ? known : { uid, attempts: [], held: undefined };
     this.#pods.set(key, record);
     if (this.#pods.size > PODS_MAX) this.#pods.delete(this.#pods.keys().next().value!);
+    return record;
   }
 
   /** The attempts of one pod, the latest last. */

@@ -1,10 +1,14 @@
 /** A pod's decision records in words. */
 import type { AttemptRecord, NearestMiss, NodeScore, PodRecord } from "./decision-records.ts";
 
-export function explainPod({ namespace, name, attempts }: PodRecord): string {
+export function explainPod({ namespace, name, attempts, held }: PodRecord): string {
   const lines = [
     `Pod ${namespace}/${name}: ${attempts.length} recorded attempt(s), the latest last.`,
   ];
+  if (held !== undefined) {
+    const since = `since ${new Date(held.atMs).toISOString()}`;
+    lines.push(`  not tried: held by ${held.plugin} ${since}: ${held.reasons.join(", ")}`);
+  }
   for (const attempt of attempts) lines.push("", ...explainAttempt(attempt));
   return `${lines.join("\n")}\n`;
 }
@@ -16,6 +20,8 @@ function explainAttempt(record: AttemptRecord): string[] {
   const reasons = Object.entries(record.reasons)
     .sort(([, a], [, b]) => b - a)
     .map(([reason, count]) => `  ${count} node(s) rejected: ${reason}`);
+  const plugins = Object.entries(record.rejections).map(([name, count]) => `${name} ${count}`);
+  if (plugins.length > 0) reasons.unshift(`  rejections by plugin: ${plugins.join(", ")}`);
   if (outcome.kind === "node") {
     return [
       head,
@@ -23,6 +29,7 @@ function explainAttempt(record: AttemptRecord): string[] {
       searched,
       ...reasons,
       ...outcome.scores.map(score),
+      ...(record.failure === undefined ? [] : [`  not bound: ${record.failure}`]),
     ];
   }
   const lines = [head, `  no node: ${outcome.message}`, searched, ...reasons];

@@ -11,10 +11,11 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { ReadCache } from "#client/cache.ts";
 import type { Client } from "#client/client.ts";
+import type { ConcurrencyLimit } from "#lib/async/concurrency-limit.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { SchedulerEvents } from "#scheduler/cycle/scheduler-events.ts";
-import type { SchedulerMetrics } from "#scheduler/cycle/scheduler-metrics.ts";
+import type { SchedulerMetrics } from "#scheduler/metrics/scheduler-metrics.ts";
 import type { Preemptions, PreemptionTask } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 
@@ -27,6 +28,8 @@ export interface ExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: SchedulerEvents;
+  /** Writes about victims run within it. */
+  readonly calls: ConcurrencyLimit;
   readonly metrics: Pick<SchedulerMetrics, "preemptionVictims" | "preempted">;
   /** Takes a pod that waits for permission or is about to be bound back; false if it is too late. */
   cancelWaiting(uid: string): boolean;
@@ -78,7 +81,8 @@ export class PreemptionExecutor implements Preemptions {
   async #run({ pod, node, victims, displaced }: PreemptionTask): Promise<void> {
     for (const other of displaced) this.#options.clearNomination(other);
     const remaining = victims.filter(({ isTerminating }) => !isTerminating);
-    await Promise.all(remaining.map((victim) => this.#preempt(pod, victim, node)));
+    const { calls } = this.#options;
+    await Promise.all(remaining.map((victim) => calls.run(() => this.#preempt(pod, victim, node))));
     await this.#untilSeen(remaining);
   }
 

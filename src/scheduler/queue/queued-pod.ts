@@ -15,6 +15,8 @@ export interface QueuedPod {
   rejectors: ReadonlySet<string>;
   /** Set while a preEnqueue plugin keeps it out of the queue. */
   gatedBy: string | undefined;
+  /** It was last woken because it had waited for longest, not by a change. */
+  wasFlushed: boolean;
   /** Decides between pods that have waited equally long. */
   readonly order: number;
 }
@@ -29,6 +31,7 @@ export function createQueuedPod(info: PodInfo, nowMs: number, order: number): Qu
     firstAttemptMs: undefined,
     rejectors: new Set(),
     gatedBy: undefined,
+    wasFlushed: false,
     order,
   };
 }

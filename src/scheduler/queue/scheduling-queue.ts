@@ -15,13 +15,18 @@
 
 import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Profile } from "#scheduler/cycle/profile.ts";
-import { FITS, type Verdict } from "#scheduler/plugin.ts";
+import { statusCodeOf } from "#scheduler/metrics/extension-points.ts";
+import type { QueueMetrics, QueueReason } from "#scheduler/metrics/queue-metrics.ts";
+import { type EventName, FITS, type Rejected, type Verdict } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { KeyedHeap } from "./keyed-heap.ts";
 import { createQueuedPod, type QueuedPod } from "./queued-pod.ts";
-import { type ClusterChange, isWokenBy } from "./wake-decision.ts";
+import { UnschedulablePods } from "./unschedulable-pods.ts";
+import { type ClusterChange, isWokenBy, wakes } from "./wake-decision.ts";
 
 const CHANGES_MAX = 10_000;
+/** One of so many questions to wake rules is measured. */
+const HINTS_PER_MEASURED = 10;
 
 export interface QueueOptions {
   readonly clock: Clock;
@@ -30,8 +35,11 @@ export interface QueueOptions {
   readonly unschedulableMaxMs: number;
   /** Which pod is tried first; negative for `a`. */
   order(a: QueuedPod, b: QueuedPod): number;
-  /** The profile of a pod; a pod without one is not queued. */
-  profileOf(pod: PodInfo): Profile | undefined;
+  /** The profile of a scheduler name; a pod without one is not queued. */
+  profileOf(schedulerName: string): Profile | undefined;
+  readonly metrics: QueueMetrics;
+  /** A `preEnqueue` plugin keeps the pod out. */
+  onHeld(pod: PodInfo, plugin: string, reasons: readonly string[]): void;
   /** Called when there is a pod to try. */
   onReady(): void;
 }
@@ -56,13 +64,14 @@ export class SchedulingQueue implements Disposable {
   readonly #backoff: KeyedHeap<QueuedPod>;
   /** Pods whose attempt failed by an error. They always wait. */
   readonly #errors: KeyedHeap<QueuedPod>;
-  readonly #unschedulable = new Map<string, QueuedPod>();
+  readonly #unschedulable = new UnschedulablePods();
   /** Where the list of changes was when the attempt began. */
   readonly #inFlight = new Map<string, { readonly pod: QueuedPod; readonly since: number }>();
   #changes: ClusterChange[] = [];
   /** The number of the first change that is still remembered. */
   #firstChange = 0;
   #order = 0;
+  #hints = 0;
   #timer: Timer | undefined;
   #flushTimer: Timer | undefined;
 
@@ -76,8 +85,7 @@ export class SchedulingQueue implements Disposable {
   }
 
   get sizes(): QueueSizes {
-    let gated = 0;
-    for (const { gatedBy } of this.#unschedulable.values()) if (gatedBy !== undefined) gated += 1;
+    const gated = this.#unschedulable.gatedCount;
     return {
       active: this.#active.size,
       backoff: this.#backoff.size + this.#errors.size,
@@ -102,6 +110,13 @@ export class SchedulingQueue implements Disposable {
     return [...counts.values()];
   }
 
+  /** How many changes are remembered for pods in flight, by their name, and how many such pods. */
+  get inFlightEvents(): ReadonlyMap<EventName | "PodPopped", number> {
+    const counts = new Map<EventName | "PodPopped", number>([["PodPopped", this.#inFlight.size]]);
+    for (const { event } of this.#changes) counts.set(event, (counts.get(event) ?? 0) + 1);
+    return counts;
+  }
+
   /** Whether `pop` would give a pod. */
   get isReady(): boolean {
     return this.#active.size > 0 || this.#backoff.size > 0;
@@ -109,7 +124,10 @@ export class SchedulingQueue implements Disposable {
 
   add(info: PodInfo): void {
     if (this.#find(info.uid) !== undefined) this.update(info);
-    else this.#admit(createQueuedPod(info, this.#nowMs(), this.#order++));
+    else {
+      const queued = createQueuedPod(info, this.#nowMs(), this.#order++);
+      this.#admit(queued, "UnschedulablePodAdd");
+    }
   }
 
   /** The pod changed. What the change is worth is judged by `change`, which follows. */
@@ -131,7 +149,7 @@ export class SchedulingQueue implements Disposable {
       this.#active.set(uid, queued); // its priority may be another
     else if (queued.gatedBy !== undefined) {
       this.#unschedulable.delete(uid);
-      this.#admit(queued);
+      this.#admit(queued, "UnschedulablePodUpdate");
     }
   }
 
@@ -140,7 +158,7 @@ export class SchedulingQueue implements Disposable {
     this.#remember(change);
     const queued = this.#unschedulable.get(uid);
     if (queued === undefined || queued.gatedBy !== undefined) return;
-    if (this.#isWoken(queued, change)) this.#wake(queued);
+    if (this.#isWoken(queued, change)) this.#wake(queued, change.event);
   }
 
   delete(uid: string): void {
@@ -154,11 +172,17 @@ export class SchedulingQueue implements Disposable {
 
   /** The next pod to try; it is in flight until `done` or `putBack`. */
   pop(): QueuedPod | undefined {
-    const pod = this.#active.pop() ?? this.#backoff.pop();
+    const pod = this.#active.pop() ?? this.#popBackoff();
     if (pod === undefined) return undefined;
     pod.attempts += 1;
     pod.firstAttemptMs ??= this.#nowMs();
     this.#inFlight.set(pod.info.uid, { pod, since: this.#firstChange + this.#changes.length });
+    return pod;
+  }
+
+  #popBackoff(): QueuedPod | undefined {
+    const pod = this.#backoff.pop();
+    if (pod !== undefined) this.#options.metrics.entered("active", "PopFromBackoffQ");
     return pod;
   }
 
@@ -174,6 +198,7 @@ export class SchedulingQueue implements Disposable {
     const inFlight = this.#inFlight.get(uid);
     if (inFlight === undefined) return; // deleted meanwhile
     pod.rejectors = rejectors;
+    pod.wasFlushed = false;
     pod.sinceMs = this.#nowMs();
     if (failure === "error") pod.errorCount += 1;
     else {
@@ -182,10 +207,10 @@ export class SchedulingQueue implements Disposable {
     }
     const isWoken = this.#wasWoken(pod, inFlight.since);
     this.done(uid);
-    if (failure === "error" || isWoken) this.#wake(pod);
+    if (failure === "error" || isWoken) this.#wake(pod, "ScheduleAttemptFailure");
     else {
       this.#gateOf(pod); // its preemption may be running
-      this.#unschedulable.set(uid, pod);
+      this.#hold(pod, "ScheduleAttemptFailure");
       this.#planFlush();
     }
   }
@@ -194,9 +219,9 @@ export class SchedulingQueue implements Disposable {
   change(change: ClusterChange): void {
     this.#remember(change);
     if (this.#unschedulable.size === 0) return;
-    for (const pod of [...this.#unschedulable.values()]) {
+    for (const pod of this.#unschedulable.concernedBy(change, this.#options.profileOf)) {
       if (pod.gatedBy !== undefined) this.#recheckGated(pod, change);
-      else if (this.#isWoken(pod, change)) this.#wake(pod);
+      else if (this.#isWoken(pod, change)) this.#wake(pod, change.event);
     }
   }
 
@@ -204,16 +229,19 @@ export class SchedulingQueue implements Disposable {
   endPreemption(uid: string, areGone: boolean): void {
     const pod = this.#unschedulable.get(uid);
     if (pod?.gatedBy === undefined || this.#gateOf(pod) !== undefined) return;
-    if (areGone) this.#wake(pod);
-    else this.#planFlush();
+    if (areGone) this.#wake(pod, "ForceActivate");
+    else {
+      this.#unschedulable.set(uid, pod);
+      this.#planFlush();
+    }
   }
 
   /** What kept the pod out of the queue may be over. */
-  #recheck(uid: string): void {
+  #recheck(uid: string, event: EventName): void {
     const pod = this.#unschedulable.get(uid);
     if (pod?.gatedBy === undefined) return;
     this.#unschedulable.delete(uid);
-    this.#admit(pod);
+    this.#admit(pod, event);
   }
 
   [Symbol.dispose](): void {
@@ -223,53 +251,68 @@ export class SchedulingQueue implements Disposable {
 
   /** The plugin that keeps the pod out may let it in after this change. */
   #recheckGated(pod: QueuedPod, change: ClusterChange): void {
-    const rules = this.#options.profileOf(pod.info)?.wakeRules.get(pod.gatedBy ?? "");
-    if (rules?.has(change.event) !== true) return;
-    const rejectors = new Set([pod.gatedBy ?? ""]);
-    if (this.#isWoken({ ...pod, rejectors }, change)) this.#recheck(pod.info.uid);
+    const profile = this.#profileOf(pod);
+    if (profile === undefined || pod.gatedBy === undefined) return;
+    if (!wakes(pod.gatedBy, profile, pod, change, this.#hintObserver())) return;
+    this.#recheck(pod.info.uid, change.event);
   }
 
-  #admit(pod: QueuedPod): void {
-    const verdict = this.#gateOf(pod);
-    const { uid } = pod.info;
-    if (verdict !== undefined) {
-      this.#unschedulable.set(uid, pod);
-      return;
-    }
-    this.#active.set(uid, pod);
+  #admit(pod: QueuedPod, event: EventName | QueueReason): void {
+    if (this.#gateOf(pod) === undefined) this.#activate(pod, event);
+    else this.#hold(pod, event);
+  }
+
+  #activate(pod: QueuedPod, event: EventName | QueueReason): void {
+    this.#active.set(pod.info.uid, pod);
+    this.#options.metrics.entered("active", event);
     this.#options.onReady();
+  }
+
+  #hold(pod: QueuedPod, event: EventName | QueueReason): void {
+    this.#unschedulable.set(pod.info.uid, pod);
+    this.#options.metrics.entered("unschedulable", event);
   }
 
   /** Sets and returns the name of the plugin that keeps the pod out. */
   #gateOf(pod: QueuedPod): string | undefined {
     pod.gatedBy = undefined;
-    for (const plugin of this.#options.profileOf(pod.info)?.preEnqueue ?? []) {
-      const verdict: Verdict = plugin.preEnqueue!(pod.info);
+    const { preEnqueue = [], observer } = this.#profileOf(pod) ?? {};
+    const sinceMs = observer?.nowMs() ?? 0;
+    let verdict: Verdict = FITS;
+    for (const plugin of preEnqueue) {
+      verdict = plugin.preEnqueue!(pod.info);
       if (verdict === FITS) continue;
       pod.gatedBy = plugin.name;
-      return plugin.name;
+      this.#options.onHeld(pod.info, plugin.name, (verdict as Rejected).reasons);
+      break;
     }
-    return undefined;
+    observer?.ended("PreEnqueue", statusCodeOf(verdict), sinceMs);
+    return pod.gatedBy;
   }
 
-  #wake(pod: QueuedPod): void {
+  #wake(pod: QueuedPod, event: EventName | QueueReason): void {
     const { uid } = pod.info;
     this.#unschedulable.delete(uid);
     if (this.#gateOf(pod) !== undefined) {
-      this.#unschedulable.set(uid, pod);
+      this.#hold(pod, event);
     } else if (this.#backoffEndMs(pod) > this.#nowMs()) {
       (pod.errorCount > 0 ? this.#errors : this.#backoff).set(uid, pod);
+      this.#options.metrics.entered("backoff", event);
       this.#planBackoff();
       this.#options.onReady();
     } else {
-      this.#active.set(uid, pod);
-      this.#options.onReady();
+      this.#activate(pod, event);
     }
   }
 
   #isWoken(pod: QueuedPod, change: ClusterChange): boolean {
-    const profile = this.#options.profileOf(pod.info);
-    return profile === undefined || isWokenBy(pod, profile, change);
+    const profile = this.#profileOf(pod);
+    return profile === undefined || isWokenBy(pod, profile, change, this.#hintObserver());
+  }
+
+  #hintObserver(): QueueMetrics | undefined {
+    this.#hints = (this.#hints + 1) % HINTS_PER_MEASURED;
+    return this.#hints === 0 ? this.#options.metrics : undefined;
   }
 
   #wasWoken(pod: QueuedPod, since: number): boolean {
@@ -334,7 +377,7 @@ export class SchedulingQueue implements Disposable {
         const first = heap.peek();
         if (first === undefined || this.#backoffEndMs(first) > this.#nowMs()) break;
         heap.pop();
-        this.#admit(first);
+        this.#admit(first, "BackoffComplete");
       }
     }
     this.#planBackoff();
@@ -353,10 +396,16 @@ export class SchedulingQueue implements Disposable {
       this.#flushTimer = undefined;
       const limitMs = this.#nowMs() - unschedulableMaxMs;
       for (const pod of [...this.#unschedulable.values()]) {
-        if (pod.gatedBy === undefined && pod.sinceMs <= limitMs) this.#wake(pod);
+        if (pod.gatedBy !== undefined || pod.sinceMs > limitMs) continue;
+        pod.wasFlushed = true;
+        this.#wake(pod, "UnschedulableTimeout");
       }
       this.#planFlush();
     });
+  }
+
+  #profileOf({ info }: QueuedPod): Profile | undefined {
+    return this.#options.profileOf(info.pod.spec.schedulerName ?? "");
   }
 
   #nowMs(): number {

@@ -21,9 +21,10 @@ import type { KubeObject } from "#api/kind.ts";
 import type { Cache, ReadCache } from "#client/cache.ts";
 
 /** A cache whose changes plugins follow, to keep counts of their own. */
-export type WatchedCache<T extends KubeObject> = ReadCache<T> & Pick<Cache<T>, "on">;
+export type WatchedCache<T extends KubeObject> = ReadCache<T> & Pick<Cache<T>, "on" | "waitFor">;
 
 export interface ClusterObjects {
+  /** Has an index of pods by their ResourceClaims. */
   readonly pods: ReadCache<Pod>;
   readonly services: ReadCache<Service>;
   readonly replicaSets: ReadCache<ReplicaSet>;

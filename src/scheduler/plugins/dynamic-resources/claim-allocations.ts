@@ -20,6 +20,11 @@ import { isReservedFor } from "./pod-resource-claims.ts";
 const FINALIZER = "resource.kubernetes.io/delete-protection";
 const TRIES_MAX = 5;
 
+/** How often the use of a pool's devices has changed. */
+export interface PoolUse {
+  readonly version: number;
+}
+
 export class ClaimAllocations implements DevicesInUse {
   readonly #handle: Handle;
   /** By the uid of the claim. */
@@ -28,8 +33,7 @@ export class ClaimAllocations implements DevicesInUse {
   readonly #holders = new Map<string, number>();
   /** What allocations consume of devices that are shared. */
   readonly #consumed = new ConsumedCapacities();
-  /** How often the use of each pool has changed. */
-  readonly #poolVersions = new Map<string, number>();
+  readonly #poolUses = new Map<string, { version: number }>();
 
   constructor(handle: Handle) {
     this.#handle = handle;
@@ -50,18 +54,24 @@ export class ClaimAllocations implements DevicesInUse {
     return this.#consumed.get(device);
   }
 
-  /** Changes whenever a device of one of these pools is taken or freed. */
-  versionOf(pools: readonly Pool[]): number {
-    let version = 0;
-    for (const { key } of pools) version += this.#poolVersions.get(key) ?? 0;
-    return version;
+  /** One for each pool; its version changes whenever a device of the pool is taken or freed. */
+  usesOf(pools: readonly Pool[]): readonly PoolUse[] {
+    return pools.map(({ key }) => this.#useOf(key));
+  }
+
+  #useOf(pool: string): { version: number } {
+    let use = this.#poolUses.get(pool);
+    if (use === undefined) {
+      use = { version: 0 };
+      this.#poolUses.set(pool, use);
+    }
+    return use;
   }
 
   #count(allocation: AllocationResult | undefined, sign: 1 | -1): void {
     if (allocation === undefined) return;
     for (const { driver, pool } of allocation.devices.results ?? []) {
-      const key = poolKey(driver, pool);
-      this.#poolVersions.set(key, (this.#poolVersions.get(key) ?? 0) + 1);
+      this.#useOf(poolKey(driver, pool)).version += 1;
     }
     for (const result of allocation.devices.results ?? []) {
       if (result.adminAccess === true) continue; // the device stays free for others
@@ -88,7 +98,7 @@ export class ClaimAllocations implements DevicesInUse {
     this.#count(allocation, 1);
   }
 
-  forget({ metadata }: ResourceClaim): void {
+  forget({ metadata }: Pick<ResourceClaim, "metadata">): void {
     const uid = metadata.uid ?? "";
     this.#count(this.#pending.get(uid), -1);
     this.#pending.delete(uid);
@@ -125,8 +135,7 @@ export class ClaimAllocations implements DevicesInUse {
       if (!latest.ok) throw new Error(latest.status.message);
       current = latest.value;
     }
-    await this.#seen(claim, signal);
-    this.forget(claim);
+    if (allocation !== undefined) this.#forgetWhenSeen(current, allocation, signal);
     return current;
   }
 
@@ -163,13 +172,18 @@ export class ClaimAllocations implements DevicesInUse {
   }
 
   /** The cache must show the allocation before it stops being pending. */
-  async #seen({ metadata }: ResourceClaim, signal: AbortSignal): Promise<void> {
-    const { clock, objects } = this.#handle;
-    for (let tries = 0; tries < 100; tries++) {
-      const cached = objects.resourceClaims.get(metadata.namespace, metadata.name ?? "");
-      if (cached === undefined || cached.status?.allocation !== undefined) return;
-      await clock.sleep(10, signal);
-    }
+  #forgetWhenSeen(
+    { metadata }: ResourceClaim,
+    allocation: AllocationResult,
+    signal: AbortSignal,
+  ): void {
+    const { namespace, name = "", uid = "", resourceVersion } = metadata;
+    const expected = { namespace, name, uid, resourceVersion };
+    const forget = (): void => {
+      if (this.#pending.get(uid) === allocation) this.forget({ metadata });
+    };
+    // A signal that aborts takes the whole scheduler or the reservation of the pod with it.
+    this.#handle.objects.resourceClaims.waitFor(expected, signal).then(forget, () => undefined);
   }
 
   /** Takes the reservation for a pod back that was not bound after all. */

@@ -38,6 +38,8 @@ export interface NodeDevices {
   readonly pools: readonly Pool[];
   /** Usable on the node, from complete pools. */
   readonly devices: readonly PooledDevice[];
+  /** Made for one question: the node shares pools with others. */
+  readonly isTemporary: boolean;
 }
 
 /** The devices by the nodes that can use them, kept while no slice changes. */
@@ -48,10 +50,12 @@ export class PoolIndex {
   #others: readonly Pool[] = [];
   #isCurrent = false;
 
-  constructor(slices: WatchedCache<ResourceSlice>) {
+  /** `onChange` is called before the devices of nodes become other objects. */
+  constructor(slices: WatchedCache<ResourceSlice>, onChange: () => void) {
     this.#slices = slices;
     slices.on(() => {
       this.#isCurrent = false;
+      onChange();
     });
   }
 
@@ -61,7 +65,11 @@ export class PoolIndex {
     const own = this.#ofNode.get(node.metadata.name ?? "") ?? NO_DEVICES;
     if (this.#others.length === 0) return own;
     const shared = usableDevices(this.#others).filter((device) => isUsableOn(device, node));
-    return { pools: [...own.pools, ...this.#others], devices: [...own.devices, ...shared] };
+    return {
+      pools: [...own.pools, ...this.#others],
+      devices: [...own.devices, ...shared],
+      isTemporary: true,
+    };
   }
 
   #rebuild(): void {
@@ -78,12 +86,15 @@ export class PoolIndex {
     }
     this.#others = others;
     this.#ofNode = new Map(
-      [...byNode].map(([name, pools]) => [name, { pools, devices: usableDevices(pools) }]),
+      [...byNode].map(([name, pools]) => [
+        name,
+        { pools, devices: usableDevices(pools), isTemporary: false },
+      ]),
     );
   }
 }
 
-const NO_DEVICES: NodeDevices = { pools: [], devices: [] };
+const NO_DEVICES: NodeDevices = { pools: [], devices: [], isTemporary: false };
 
 function usableDevices(pools: readonly Pool[]): PooledDevice[] {
   return pools.flatMap(({ isComplete, devices }) => (isComplete ? devices : []));

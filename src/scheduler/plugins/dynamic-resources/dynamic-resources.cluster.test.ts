@@ -235,4 +235,34 @@ describe("DynamicResources", () => {
     const devices = ["a", "b"].flatMap((name) => devicesOf(world, name));
     assert.deepEqual(devices, ["one=g0"]);
   });
+
+  test("a change of a ResourceClaim wakes only the pods that use it, its deallocation every pod", async () => {
+    await using world = await startScheduling();
+    await gpuClass(world);
+    await world.node("n1");
+    await slice(world, "n1", [gpu("g1", "a")]);
+    await claim(world, "first", exactly());
+    await world.pod("user", usesClaim("first"));
+    assert.deepEqual(devicesOf(world, "first"), ["one=g1"]);
+    await claim(world, "second", exactly());
+    await world.pod("waiting", usesClaim("second"));
+    await world.pod("gated", usesClaim("third"));
+    const woken = (): string[] =>
+      world.metrics
+        .text()
+        .split("\n")
+        .filter((line) => /incoming_pods.*ResourceClaim(Add|Update|Delete)"/.test(line));
+    await claim(world, "other", exactly());
+    await world.settle();
+    assert.deepEqual(woken(), []);
+    await claim(world, "third", exactly());
+    await world.settle();
+    assert.match(woken().join(), /queue="active",event="resource.k8s.io\/ResourceClaimAdd"} 1$/);
+    const stored = world.cluster.get(resourceClaimKind, "first")!;
+    const { allocation: _a, reservedFor: _r, ...status } = stored.status;
+    const freed = { ...stored, status };
+    await world.cluster.client.update(resourceClaimKind, freed, { subresource: "status" });
+    await world.advance(1_100);
+    assert.equal(world.nodeOf("waiting"), "n1");
+  });
 });

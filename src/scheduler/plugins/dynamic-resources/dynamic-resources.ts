@@ -19,7 +19,7 @@ import {
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { normalizeScores } from "../normalize-scores.ts";
-import { type Allocated, AllocationCache } from "./allocation-cache.ts";
+import { type Allocated, AllocationCache, type KnownAllocations } from "./allocation-cache.ts";
 import { allocationOf } from "./allocation-result.ts";
 import type { ChosenDevice } from "./allocator.ts";
 import {
@@ -30,6 +30,7 @@ import {
   waitStatusOf,
 } from "./binding-conditions.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
+import { claimWakeRules } from "./claim-wake-rules.ts";
 import { DeviceClassResources } from "./device-class-resources.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
 import {
@@ -52,6 +53,8 @@ interface State {
   readonly wanted: readonly WantedDevices[];
   /** For extended resources that are backed by devices. */
   readonly extended: ExtendedResourceClaim | undefined;
+  /** What earlier pods found out for claims like `wanted`. */
+  readonly known: KnownAllocations | undefined;
   readonly byNode: Map<string, NodeAllocation>;
   /** Allocated claims that keep the pod from some node. */
   readonly unavailable: Set<ResourceClaim>;
@@ -90,17 +93,19 @@ function bindingTimeoutMs(args: DynamicResourcesArgs | undefined): number {
 
 function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: number) {
   const selectors = new SelectorCache();
-  const pools = new PoolIndex(handle.objects.resourceSlices);
   const reader = new WantedDevicesReader(handle.objects);
   const classes = new DeviceClassResources(() => handle.objects.deviceClasses);
-  const cache = new AllocationCache();
-  const rest = {
+  const cache = new AllocationCache((devices) => allocations.usesOf(devices.pools), {
     inUse: allocations,
     matches: (request: WantedRequest, device: PooledDevice) => selectors.matches(request, device),
-  };
-  const allocate = (wanted: readonly WantedDevices[], node: Node): Allocated => {
-    const devices = pools.forNode(node);
-    return cache.allocate(wanted, devices, allocations.versionOf(devices.pools), rest);
+  });
+  const pools = new PoolIndex(handle.objects.resourceSlices, () => cache.clear());
+  const checks: NodeChecks = {
+    isUsable: (claim) => {
+      const { is } = bindingStateOf(claim, timeoutMs, handle.clock.nowMs());
+      return is === "ready" || is === "pending";
+    },
+    allocate: (wanted, node, known) => cache.allocate(wanted, pools.forNode(node), known),
   };
   return definePlugin<State, State>({
     name: "DynamicResources",
@@ -112,17 +117,11 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
       const extended = extendedResourceClaimOf(pod, classes, reader, handle);
       const hasClaims = (pod.pod.spec.resourceClaims ?? []).length > 0;
       if (!hasClaims && extended === undefined) return SKIP;
-      const state = stateOf(pod, handle, allocations, reader, extended);
-      if ("fits" in state) return state;
-      return { skip: false, state };
+      const found = stateOf(pod, handle, allocations, reader, extended);
+      if ("fits" in found) return found;
+      return { skip: false, state: { ...found, known: cache.knownFor(found.wanted) } };
     },
-    filter: (state, _pod, node) => {
-      const isUsable = (claim: ResourceClaim): boolean => {
-        const { is } = bindingStateOf(claim, timeoutMs, handle.clock.nowMs());
-        return is === "ready" || is === "pending";
-      };
-      return checkNode(state, node, isUsable, allocate);
-    },
+    filter: (state, _pod, node) => checkNode(state, node, checks),
     postFilter: (pod, { unasked }, state) => {
       // Upstream misses its state then: the attempt ends with these words and without preemption.
       if (unasked.has("DynamicResources")) {
@@ -209,19 +208,14 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
       return FITS;
     },
     wakeOn: [
-      { event: "own-claims-changed" },
-      {
-        event: "resource-claim-added",
-        wakes: ({ namespace }, { metadata }) => metadata.namespace === namespace,
-      },
-      { event: "resource-claim-changed" },
-      { event: "resource-claim-deleted" },
+      ...claimWakeRules(handle.objects),
       { event: "device-class-added" },
       { event: "device-class-changed" },
       { event: "resource-slice-added" },
       { event: "resource-slice-changed" },
       { event: "node-added" },
       { event: "node-labels-changed" },
+      { event: "node-allocatable-changed" },
     ],
   });
 }
@@ -251,7 +245,7 @@ function stateOf(
     if (typeof devices === "string") return unresolvable(devices);
     wanted.push(devices);
   }
-  const state: State = {
+  const state: Omit<State, "known"> = {
     claims: found.claims,
     wanted,
     extended,
@@ -261,12 +255,17 @@ function stateOf(
   return state;
 }
 
-function checkNode(
-  state: State,
-  info: NodeInfo,
-  isUsable: (claim: ResourceClaim) => boolean,
-  allocate: (wanted: readonly WantedDevices[], node: Node) => Allocated,
-): Verdict {
+interface NodeChecks {
+  /** Whether the devices of an allocated claim are ready, or will be soon. */
+  isUsable(claim: ResourceClaim): boolean;
+  allocate(
+    wanted: readonly WantedDevices[],
+    node: Node,
+    known: KnownAllocations | undefined,
+  ): Allocated;
+}
+
+function checkNode(state: State, info: NodeInfo, { isUsable, allocate }: NodeChecks): Verdict {
   const node = info.node!;
   const variant = state.extended?.on(info);
   if (variant !== undefined && "fits" in variant) return variant;
@@ -283,7 +282,7 @@ function checkNode(
   if (!isAvailable) return NOT_AVAILABLE;
   const wanted = variant === undefined ? state.wanted : [...state.wanted, variant.wanted];
   if (wanted.length === 0) return FITS;
-  const chosen = allocate(wanted, node);
+  const chosen = allocate(wanted, node, variant === undefined ? state.known : undefined);
   if (chosen === undefined) return CANNOT_ALLOCATE;
   state.byNode.set(info.name, { wanted, chosen, variant });
   return FITS;

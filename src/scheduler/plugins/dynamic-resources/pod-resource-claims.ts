@@ -39,6 +39,21 @@ export function resourceClaimsOf(
   return { ok: true, claims };
 }
 
+/** The name of the index of pods by the ResourceClaims that they use, as NAMESPACE/NAME. */
+export const PODS_BY_RESOURCE_CLAIM = "resource-claim";
+
+const NO_CLAIMS: readonly string[] = [];
+
+export function resourceClaimKeysOf({ metadata, spec, status }: Pod): readonly string[] {
+  if (spec.resourceClaims === undefined || spec.resourceClaims.length === 0) return NO_CLAIMS;
+  return spec.resourceClaims.flatMap(({ name, resourceClaimName }) => {
+    const claim =
+      resourceClaimName ??
+      status?.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
+    return claim === undefined ? [] : [`${metadata.namespace}/${claim}`];
+  });
+}
+
 /** Whether the pod may use an allocated claim: it is reserved for it. */
 export function isReservedFor({ metadata }: Pod, { status }: ResourceClaim): boolean {
   return (status?.reservedFor ?? []).some(({ uid }) => uid === metadata.uid);

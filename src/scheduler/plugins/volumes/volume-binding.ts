@@ -74,7 +74,12 @@ export const volumeBinding: PluginFactory = {
       unreserve: (_state, pod) => assumed.forget(pod),
       hasPreBind: (_state, pod) => assumed.has(pod),
       preBind: async (_state, pod, _node, signal) => {
-        await assumed.bind(pod, signal);
+        try {
+          await assumed.bind(pod, signal);
+        } catch (error) {
+          handle.volumeMetrics.volumeBindingFailed();
+          throw error;
+        }
         return FITS;
       },
       wakeOn: [

@@ -3,6 +3,8 @@ import type { Counter, Gauge, Histogram, Metrics } from "#lib/metrics.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import { exponential } from "./buckets.ts";
+import { eventLabel } from "./queue-metrics.ts";
 
 const ATTEMPTS_LABEL_MAX = 15;
 
@@ -14,7 +16,10 @@ export interface SchedulerMetrics {
   readonly binding: Gauge;
   permitWaited(result: "Success" | "Unschedulable", durationMs: number): void;
   preempted(isOk: boolean, durationMs: number): void;
+  /** A change of the cluster was taken in. */
+  eventHandled(event: string, durationMs: number): void;
   claimCreated(isOk: boolean): void;
+  volumeBindingFailed(): void;
   /** One device with binding conditions was waited for. */
   waitedForDevice(profile: string, driver: string, status: string, durationMs: number): void;
   scheduled(profile: string, pod: QueuedPod, durationMs: number, nowMs: number): void;
@@ -27,18 +32,18 @@ export function registerSchedulerMetrics(
 ): SchedulerMetrics {
   const attempts = metrics.counter({
     name: "scheduler_schedule_attempts_total",
-    help: "Number of attempts to schedule pods, by the result.",
+    help: "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
     labels: ["result", "profile"],
   });
   const duration = metrics.histogram({
     name: "scheduler_scheduling_attempt_duration_seconds",
-    help: "Scheduling attempt latency in seconds (scheduling algorithm + binding).",
+    help: "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
     labels: ["result", "profile"],
     buckets: exponential(0.001, 2, 15),
   });
   const sli = metrics.histogram({
     name: "scheduler_pod_scheduling_sli_duration_seconds",
-    help: "E2e latency for a pod being scheduled, from the time it entered the queue.",
+    help: "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.",
     labels: ["attempts"],
     buckets: exponential(0.01, 2, 20),
   });
@@ -59,29 +64,49 @@ export function registerSchedulerMetrics(
     series.attempts.add(1);
     series.seconds.observe(durationMs / 1000);
   };
+  const handling = metrics.histogram({
+    name: "scheduler_event_handling_duration_seconds",
+    help: "Event handling latency in seconds.",
+    labels: ["event"],
+    buckets: exponential(0.0001, 2, 12),
+  });
+  const handlingOf = new Map<string, Histogram>();
   const sliByAttempts: Histogram[] = [];
+  const afterFlush = metrics.counter({
+    name: "scheduler_pod_scheduled_after_flush_total",
+    help: "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues.",
+  })();
   return {
     ...registerTaskMetrics(metrics),
     algorithmDuration: metrics.histogram({
       name: "scheduler_scheduling_algorithm_duration_seconds",
-      help: "Scheduling algorithm latency in seconds.",
+      help: "Scheduling algorithm latency in seconds",
       buckets: exponential(0.001, 2, 15),
     })(),
     preemptionAttempts: metrics.counter({
       name: "scheduler_preemption_attempts_total",
-      help: "Total preemption attempts in the cluster till now.",
+      help: "Total preemption attempts in the cluster till now",
     })(),
     preemptionVictims: metrics.histogram({
       name: "scheduler_preemption_victims",
-      help: "Number of selected preemption victims.",
+      help: "Number of selected preemption victims",
       buckets: exponential(1, 2, 7),
     })(),
     scheduled: (profile, pod, durationMs, nowMs) => {
       observe("scheduled", profile, durationMs);
       podAttempts.observe(pod.attempts);
+      if (pod.wasFlushed) afterFlush.add(1);
       const count = Math.min(pod.attempts, ATTEMPTS_LABEL_MAX);
       sliByAttempts[count] ??= sli(count === ATTEMPTS_LABEL_MAX ? `${count}+` : String(count));
       sliByAttempts[count].observe((nowMs - (pod.firstAttemptMs ?? nowMs)) / 1000);
+    },
+    eventHandled: (event, durationMs) => {
+      let histogram = handlingOf.get(event);
+      if (histogram === undefined) {
+        histogram = handling(event);
+        handlingOf.set(event, histogram);
+      }
+      histogram.observe(durationMs / 1000);
     },
     failed: (profile, isError, durationMs) =>
       observe(isError ? "error" : "unschedulable", profile, durationMs),
@@ -90,7 +115,12 @@ export function registerSchedulerMetrics(
 
 type TaskMetrics = Pick<
   SchedulerMetrics,
-  "binding" | "permitWaited" | "preempted" | "claimCreated" | "waitedForDevice"
+  | "binding"
+  | "permitWaited"
+  | "preempted"
+  | "claimCreated"
+  | "volumeBindingFailed"
+  | "waitedForDevice"
 >;
 
 /** Of what runs beside the scheduling loop. */
@@ -117,6 +147,11 @@ function registerTaskMetrics(metrics: Metrics): TaskMetrics {
     help: "Number of ResourceClaims creation requests within scheduler",
     labels: ["status"],
   });
+  const volumeErrors = metrics.counter({
+    name: "scheduler_volume_scheduling_stage_error_total",
+    help: "Volume scheduling stage error count",
+    labels: ["operation"],
+  });
   const deviceLabels = ["profile", "driver", "status"];
   const devices = metrics.counter({
     name: "scheduler_dra_bindingconditions_allocations_total",
@@ -142,6 +177,7 @@ function registerTaskMetrics(metrics: Metrics): TaskMetrics {
       preemptions(result).add(1);
       preemptionDuration(result).observe(durationMs / 1000);
     },
+    volumeBindingFailed: () => volumeErrors("bind").add(1),
     claimCreated: (isOk) => claims(isOk ? "success" : "failure").add(1),
     waitedForDevice: (profile, driver, status, durationMs) => {
       devices(profile, driver, status).add(1);
@@ -154,7 +190,7 @@ function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snap
   metrics.gaugesOf(
     {
       name: "scheduler_pending_pods",
-      help: "Number of pending pods, by the queue type.",
+      help: "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
       labels: ["queue"],
     },
     () => Object.entries(queue.sizes).map(([name, value]) => ({ labels: [name], value })),
@@ -162,13 +198,25 @@ function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snap
   metrics.gaugesOf(
     {
       name: "scheduler_unschedulable_pods",
-      help: "The number of unschedulable pods broken down by plugin name.",
+      help: "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.",
       labels: ["plugin", "profile"],
     },
     () =>
       queue.rejections.map(({ plugin, profile, pods }) => ({
         labels: [plugin, profile],
         value: pods,
+      })),
+  );
+  metrics.gaugesOf(
+    {
+      name: "scheduler_inflight_events",
+      help: "Number of events currently tracked in the scheduling queue.",
+      labels: ["event"],
+    },
+    () =>
+      [...queue.inFlightEvents].map(([event, value]) => ({
+        labels: [event === "PodPopped" ? event : eventLabel(event)],
+        value,
       })),
   );
   metrics.gaugesOf(
@@ -183,8 +231,4 @@ function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snap
       { labels: ["pods"], value: snapshot.podCount },
     ],
   );
-}
-
-function exponential(start: number, factor: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => start * factor ** index);
 }
