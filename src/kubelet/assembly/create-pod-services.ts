@@ -6,7 +6,9 @@ import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import { createPodImages } from "#kubelet/images/create-pod-images.ts";
 import type { KubeletOptions } from "#kubelet/kubelet-options.ts";
 import { runtimeHandlerOf } from "#kubelet/node/runtime-handlers.ts";
+import { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
 import { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { NodeFacts, PodServices } from "#kubelet/pods/pod-services.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
@@ -41,13 +43,22 @@ export async function createPodServices(
   const { opened, node, workers, wake } = surroundings;
   const { cri, paths, events, cgroups, measured } = opened;
   const { devices, dra, volumes: volumePlugins } = node.plugins;
-  const objects = new WatchedObjects({ client, clock, random, logger, onChange: wake }, signal);
+  const watching = { client, clock, random, logger, onChange: wake };
+  const objects = new WatchedObjects(watching, signal);
+  const trustBundles = new TrustBundles(watching, signal);
+  const nodeUid = (): string | undefined => node.keeper.node?.metadata.uid;
+  const certificates = new PodCertificates(
+    { ...watching, events, nodeName: config.nodeName, nodeUid },
+    signal,
+  );
+  measured.pods.countCertificates(() => certificates.counts());
   const tokens = new PodTokens(client, clock);
   const allocations = new Allocations(config.rootDir, wake);
   await allocations.load();
   return {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
     ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
+    ...{ trustBundles, certificates },
     index: new RunIndex(),
     images: await createPodImages({
       ...{ config, cri, clock, records: node.pullRecords, logger },
@@ -60,7 +71,7 @@ export async function createPodServices(
       handlers: () => node.watch.health.handlers,
     }),
     volumes: new PodVolumes(
-      { client, clock, logger, objects, tokens },
+      { client, clock, logger, objects, tokens, trustBundles, certificates },
       paths,
       volumePlugins,
       measured.storage,

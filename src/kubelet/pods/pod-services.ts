@@ -8,7 +8,9 @@ import type { DeviceManager } from "#kubelet/devices/device-manager.ts";
 import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodImages } from "#kubelet/images/pod-images.ts";
 import type { KubeletMetrics } from "#kubelet/node/kubelet-metrics.ts";
+import type { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import type { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Probes } from "#kubelet/probes/probes.ts";
 import type { Allocations } from "#kubelet/resize/allocations.ts";
@@ -63,6 +65,8 @@ export interface PodServices {
   readonly userNamespaces: UserNamespaces;
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly certificates: PodCertificates;
   readonly cgroups: Cgroups;
   readonly allocations: Allocations;
   readonly devices: DeviceManager;

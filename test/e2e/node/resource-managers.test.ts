@@ -6,6 +6,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { difference, formatCpuSet, parseCpuSet } from "#kubelet/decide/resources/cpu-set.ts";
 import { type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
+import { allocatableResources, getPodResources, listPodResources } from "./pod-resources.ts";
 import { BUSYBOX } from "./runtime.ts";
 
 let cluster: NodeCluster;
@@ -42,6 +43,19 @@ test("cpuManagerPolicy static: exclusive CPUs for a Guaranteed pod, the shared p
   assert.equal(state.policyName, "static");
   assert.equal(state.defaultCpuSet, left);
   assert.deepEqual(state.entries, { [uid]: { main: own } });
+  const [described] = (await getPodResources(cluster, "own"))?.containers ?? [];
+  assert.deepEqual(described?.cpuIds, parseCpuSet(own));
+  const topology = { nodes: [{ id: 0 }] };
+  assert.deepEqual(described?.memory, [{ memoryType: "memory", size: 64 * 1024 ** 2, topology }]);
+  const { cpuIds, memory } = await allocatableResources(cluster);
+  assert.deepEqual(cpuIds, difference(parseCpuSet(all), [0]));
+  assert.equal(memory[0]?.memoryType, "memory");
+  const names = (await listPodResources(cluster)).map(({ name }) => name);
+  assert.deepEqual(names.sort(), ["own", "shared"]);
+  await assert.rejects(
+    getPodResources(cluster, "absent"),
+    /pod absent in namespace default not found/,
+  );
 
   await cluster.stopKubelet("SIGKILL");
   cluster.startKubelet();
