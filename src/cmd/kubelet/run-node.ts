@@ -7,7 +7,7 @@ import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
-import { startKubeletServer } from "#kubelet/server/kubelet-server.ts";
+import { type KubeletServer, startKubeletServer } from "#kubelet/server/kubelet-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -43,11 +43,17 @@ export type NodeCertificate =
 
 export type RunningNode = Pick<RunningKubelet, "ready" | "done">;
 
+const NO_SERVER: Pick<KubeletServer, "closed" | "renew"> = {
+  closed: Promise.resolve(),
+  renew: () => undefined,
+};
+
 /** Lives until the signal aborts; ready when the node is registered and its server listens. */
 export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode {
   const { config, serving, client, clock, random, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
   const server = kubelet.ready.then(() => {
+    if (!config.enableServer) return NO_SERVER;
     const { cri, workers, status, probes, machine, cgroups, volumes } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
@@ -55,7 +61,9 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       return latest === undefined ? pod : { ...pod, status: latest };
     };
     const access = new Access({
-      ...{ nodeName: config.nodeName, client, clock, tokens: true },
+      ...{ nodeName: config.nodeName, client, clock, tokens: config.webhookAuthentication },
+      ...{ tokenCacheMs: config.tokenCacheMs, authorizedCacheMs: config.authorizedCacheMs },
+      unauthorizedCacheMs: config.unauthorizedCacheMs,
       ...{ anonymous: serving.anonymous, authorization: serving.authorization },
     });
     const view = {
@@ -67,6 +75,8 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       unhealthy: () => undefined,
       rootFolder: config.rootDir,
       ...{ logsFolder: "/var/log", allowLogQuery: config.enableSystemLogQuery },
+      allowDebugging: config.enableDebuggingHandlers,
+      allowSystemLogs: config.enableDebuggingHandlers && config.enableSystemLogHandler,
       ...{ machine, cgroupVersion: cgroups.version },
       podCgroup: (pod: Pod) => podCgroupName(config.cgroupRoot, pod),
       volumeStats: () => volumes.stats.all(),

@@ -5,7 +5,7 @@ import { parseResolvConf } from "#kubelet/decide/inputs/pod-dns.ts";
 import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import { createPodImages } from "#kubelet/images/create-pod-images.ts";
 import type { KubeletOptions } from "#kubelet/kubelet-options.ts";
-import { runtimeHandlerOf } from "#kubelet/node/runtime-handlers.ts";
+import { createRuntimeHandlers } from "#kubelet/node/runtime-handlers.ts";
 import { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
@@ -98,11 +98,20 @@ function nodeFacts(
   { config, client }: KubeletOptions,
   { opened, node: { watch } }: PodSurroundings,
 ): NodeFacts {
+  const runtimeHandler = createRuntimeHandlers(client);
   return {
     name: config.nodeName,
     hostIps: opened.hostIps,
     allocatable: opened.amounts.allocatable,
     memoryCapacityBytes: opened.machine.memoryBytes,
+    cfs: { isEnforced: config.cpuCfsQuota, periodUs: config.cpuCfsQuotaPeriodMs * 1000 },
+    swap: {
+      ...{ behavior: config.swapBehavior, cgroupVersion: opened.cgroups.version },
+      hasController: opened.hasSwapController,
+      memoryBytes: opened.machine.memoryBytes,
+      swapBytes: opened.machine.swapBytes,
+    },
+    singleProcessOomKill: config.singleProcessOomKill,
     resolver: async () =>
       parseResolvConf(
         config.resolvConf === "" ? "" : ((await readTextIfPresent(config.resolvConf)) ?? ""),
@@ -117,9 +126,9 @@ function nodeFacts(
     memoryManagerPolicy: config.memoryManagerPolicy,
     podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
     networkProblem: () => watch.health.networkProblem,
-    runtimeHandler: (pod) => runtimeHandlerOf(client, pod),
+    runtimeHandler,
     canMountRecursiveReadOnly: async (pod) => {
-      const handler = await runtimeHandlerOf(client, pod);
+      const handler = await runtimeHandler(pod);
       const found = watch.health.handlers.find(({ name }) => name === handler);
       return found?.features?.recursiveReadOnlyMounts ?? false;
     },

@@ -4,6 +4,8 @@ import type { Cgroups } from "#host/cgroups.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import type { ClusterDns, ResolverSettings } from "#kubelet/decide/inputs/pod-dns.ts";
+import type { CfsQuota } from "#kubelet/decide/resources/cgroup-limits.ts";
+import type { SwapSettings } from "#kubelet/decide/resources/swap.ts";
 import type { DeviceManager } from "#kubelet/devices/device-manager.ts";
 import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodImages } from "#kubelet/images/pod-images.ts";
@@ -32,6 +34,9 @@ export interface NodeFacts {
   readonly hostIps: readonly string[];
   readonly allocatable: Readonly<Record<string, string>>;
   readonly memoryCapacityBytes: number;
+  readonly cfs: CfsQuota;
+  readonly swap: SwapSettings;
+  readonly singleProcessOomKill: boolean;
   /** Of the machine; read again for each sandbox. */
   resolver(): Promise<ResolverSettings>;
   readonly clusterDns: ClusterDns;

@@ -135,6 +135,9 @@ async function upgrade(
     const decision = await access.decide(credentialsOf(message), method, path);
     if (!decision.allowed) return refuse(socket, decision.code, decision.message);
     const [action = "", ...parts] = path.split("/").filter((part) => part !== "");
+    if (view.allowDebugging === false) {
+      return refuse(socket, 405, "Debug endpoints are disabled.\n");
+    }
     if (!STREAMS.has(action)) return refuse(socket, 404, "404: Page Not Found");
     const found = await streamUrl(view, action, parts.map(decodeURIComponent), query);
     if (!found.ok) return refuse(socket, found.code, found.message);
