@@ -99,6 +99,10 @@ export interface KubeletConfig {
   /** "": a certificate of its own, or from the cluster with serverTlsBootstrap. */
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
+  /** `VersionTLS13`; "": the oldest that is spoken. */
+  readonly tlsMinVersion: string;
+  /** As Go names them; none: Node's choice. */
+  readonly tlsCipherSuites: readonly string[];
   readonly serverTlsBootstrap: boolean;
   readonly rotateCertificates: boolean;
   /** The authority whose client certificates are believed; "": none. */
@@ -221,6 +225,8 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   address: "0.0.0.0",
   tlsCertFile: "",
   tlsPrivateKeyFile: "",
+  tlsMinVersion: "",
+  tlsCipherSuites: [],
   serverTlsBootstrap: false,
   rotateCertificates: false,
   clientCaFile: "",

@@ -33,7 +33,6 @@ const string: Field = { type: "string" };
 const bool: Field = { type: "bool" };
 const int32: Field = { type: "int32" };
 const duration: Field = { type: "duration" };
-const strings: Field = { type: "strings" };
 const map: Field = { type: "map" };
 
 export const CONFIGURATION_FIELDS: Fields = {
@@ -52,9 +51,9 @@ export const CONFIGURATION_FIELDS: Fields = {
   readOnlyPort: int32,
   tlsCertFile: { type: "string", sets: "tlsCertFile" },
   tlsPrivateKeyFile: { type: "string", sets: "tlsPrivateKeyFile" },
-  tlsCipherSuites: strings,
+  tlsCipherSuites: { type: "strings", sets: "tlsCipherSuites" },
   tlsCurvePreferences: { type: "any" },
-  tlsMinVersion: string,
+  tlsMinVersion: { type: "string", sets: "tlsMinVersion" },
   rotateCertificates: { type: "bool", sets: "rotateCertificates" },
   serverTLSBootstrap: { type: "bool", sets: "serverTlsBootstrap" },
   authentication: {

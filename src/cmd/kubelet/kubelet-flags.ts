@@ -9,6 +9,7 @@ import type { MemoryReservation } from "#kubelet/decide/resources/reserved-memor
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { withReservedCpus } from "#kubelet/resources/create-resource-managers.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { tlsLimitsOf, tlsVersionOf, unknownCiphers } from "../apiserver/flags/tls-flags.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";
@@ -96,6 +97,8 @@ export function kubeletFlags(): Parser {
     .option("--healthz-port <port>", "of /healthz over plain HTTP; 0 for none")
     .option("--healthz-bind-address <ip>", "that /healthz listens on")
     .option("--authentication-token-webhook [bool]", "let the API server review bearer tokens")
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13")
+    .option("--tls-cipher-suites <names>", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,…")
     .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
 }
 
@@ -130,11 +133,21 @@ export async function nodeServingOf(
     throw new FlagError(`authorization.mode must be Webhook or AlwaysAllow, not ${mode}`);
   }
   const files = { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile };
+  const unknown = unknownCiphers(config.tlsCipherSuites);
+  if (unknown.length > 0) {
+    throw new FlagError(`Cipher suite ${unknown[0]} not supported or doesn't exist`);
+  }
+  const limits = tlsLimitsOf({
+    tlsMinVersion: tlsVersionOf(config.tlsMinVersion),
+    tlsCipherSuites: config.tlsCipherSuites,
+    tlsCurvePreferences: [],
+  });
   const folder = textOf(flags, "cert-dir") ?? join(config.rootDir, "pki");
   const isIssued = config.serverTlsBootstrap && files.certFile === "";
   return {
     address,
     tls: isIssued ? { folder } : servingCertificate(files, nodeName, clock),
+    tlsLimits: limits,
     clientCa: clientCaFile === "" ? undefined : await readFile(clientCaFile, "utf8"),
     anonymous: config.anonymousAuth,
     authorization: mode,
@@ -217,6 +230,8 @@ function given(flags: Flags): Values {
   take("anonymousAuth", "anonymous-auth", isTrue);
   take("authorizationMode", "authorization-mode", same);
   take("cniConfDir", "cni-conf-dir", same);
+  take("tlsMinVersion", "tls-min-version", same);
+  take("tlsCipherSuites", "tls-cipher-suites", list);
   take("failSwapOn", "fail-swap-on", isTrue);
   take("cpuCfsQuota", "cpu-cfs-quota", isTrue);
   take("cpuCfsQuotaPeriodMs", "cpu-cfs-quota-period", (text) =>

@@ -7,7 +7,11 @@ import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
-import { type KubeletServer, startKubeletServer } from "#kubelet/server/kubelet-server.ts";
+import {
+  type KubeletServer,
+  startKubeletServer,
+  type TlsLimits,
+} from "#kubelet/server/kubelet-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -30,6 +34,7 @@ export interface NodeOptions {
 export interface NodeServing {
   readonly address: string;
   readonly tls: NodeCertificate;
+  readonly tlsLimits?: TlsLimits;
   /** PEM of the authorities whose client certificates are believed. */
   readonly clientCa: string | undefined;
   readonly anonymous: boolean;
@@ -82,9 +87,9 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       volumeStats: () => volumes.stats.all(),
       probeMetrics: () => probes.counts.text(),
     };
-    const { address, tls, clientCa } = serving;
+    const { address, tls, tlsLimits = {}, clientCa } = serving;
     const pair = "folder" in tls ? undefined : tls;
-    const where = { address, port: config.port, tls: pair, clientCa };
+    const where = { address, port: config.port, tls: pair, tlsLimits, clientCa };
     return startKubeletServer({ ...where, access, view, clock, logger }, signal);
   });
   const certificate = server.then(({ renew }) => {
