@@ -36,7 +36,7 @@ export async function mountTmpfs(path: string, sizeBytes?: number): Promise<void
 }
 
 /** Linux has it from 6.4 on. */
-export function hasNoswap(kernel: string): boolean {
+function hasNoswap(kernel: string): boolean {
   const [major = 0, minor = 0] = kernel.split(".").map(Number.parseFloat);
   return major > 6 || (major === 6 && minor >= 4);
 }

@@ -26,7 +26,7 @@ export interface KubeletRequest {
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Paths that `enableDebuggingHandlers: false` takes away; streams are among them. */
-export const DEBUGGING: ReadonlySet<string> = new Set([
+const DEBUGGING: ReadonlySet<string> = new Set([
   ...["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "configz"],
 ]);
 

@@ -29,7 +29,7 @@ export interface CfsQuota {
   readonly periodUs: number;
 }
 
-export const DEFAULT_CFS: CfsQuota = { isEnforced: true, periodUs: 100_000 };
+const DEFAULT_CFS: CfsQuota = { isEnforced: true, periodUs: 100_000 };
 
 function sharesOf(milliCpu: number): number {
   if (milliCpu === 0) return SHARES_MIN;

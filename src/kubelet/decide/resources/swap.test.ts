@@ -35,7 +35,11 @@ const rows: {
     name: "LimitedSwap: a request without a limit counts",
     ...{ resources: { requests: { memory: "100Mi" } }, limits: { swapMaxBytes: 50 * MIB } },
   },
-  { name: "LimitedSwap: Guaranteed pods get none", resources: guaranteed, limits: { swapMaxBytes: 0 } },
+  {
+    name: "LimitedSwap: Guaranteed pods get none",
+    resources: guaranteed,
+    limits: { swapMaxBytes: 0 },
+  },
   { name: "LimitedSwap: BestEffort pods get none", resources: {}, limits: { swapMaxBytes: 0 } },
   {
     name: "LimitedSwap: a container whose request is its limit gets none",
