@@ -67,6 +67,21 @@ test("cpuManagerPolicy static: exclusive CPUs for a Guaranteed pod, the shared p
   await hasCpus("later", all);
 }, 120_000);
 
+test("enforceNodeAllocatable: the cgroup of all pods has the node's memory as its limit; healthz answers on 10248", async () => {
+  const { cgroupRoot, run } = cluster.machine;
+  const path = "jsonpath={.items[0].status.capacity.memory}";
+  const capacity = await cluster.kubectl("get", "nodes", "-o", path);
+  const group = `${cgroupRoot}/kubepods`;
+  const files = [
+    `/sys/fs/cgroup/memory${group}/memory.limit_in_bytes`,
+    `/sys/fs/cgroup${group}/memory.max`,
+  ];
+  const { stdout } = await run("sh", ["-c", `cat ${files.join(" ")} 2>/dev/null`]);
+  assert.equal(`${Number(stdout) / 1024}Ki`, capacity);
+  const health = await run("busybox", ["wget", "-qO-", "http://127.0.0.1:10248/healthz"]);
+  assert.equal(health.stdout, "ok");
+}, 60_000);
+
 test("rotateServerCertificates: the kubelet serves with a certificate of kubernetes.io/kubelet-serving once it is approved", async () => {
   await cluster.stopKubelet("SIGTERM");
   cluster.startKubelet("--rotate-server-certificates");
