@@ -1,7 +1,8 @@
 /**
  * `k8ts kubelet` on a real containerd, in a network of its own: pods from their creation through the
  * API until they are Ready and until they are gone, beside the same CRI calls made bare in the same
- * run; memory and processor time of the kubelet alone with 20 pods that have probes. Needs root.
+ * run; exec beside the same stream to the runtime; logs; memory and processor time of the kubelet
+ * alone with 20 pods that have probes. Needs root.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { NODE, type NodeCluster, startNodeCluster } from "../test/e2e/node/clust
 import { until } from "../test/e2e/node/eventually.ts";
 import { BUSYBOX } from "../test/e2e/node/runtime.ts";
 import { type PodTimes, type PodTimesSettings, podTimes } from "./kubelet/pod-times.ts";
+import { type StreamTimes, type StreamTimesSettings, streamTimes } from "./kubelet/stream-times.ts";
 import { startUpstreamKubelet } from "./kubelet/upstream-kubelet.ts";
 import { cpuMs, residentMb } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
@@ -22,14 +24,19 @@ const MEMORY_MB = 80;
 /** Percent of one core. */
 const IDLE_CPU = 0.5;
 const PODS = 20;
-const INSIDE = "--inside";
-/** Names upstream's kubelet, to measure it in the same run. */
-const UPSTREAM = "K8TS_KUBELET";
+const LOG_MB_PER_SECOND = 200;
+const POD_TIMES = "--pod-times";
+const STREAM_TIMES = "--stream-times";
+/** Upstream's kubelet, to measure it in the same run: the program, or the folder that it is in. */
+const UPSTREAM =
+  process.env.K8TS_KUBELET ??
+  (process.env.K8TS_UPSTREAM_BIN && join(process.env.K8TS_UPSTREAM_BIN, "kubelet"));
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
-  await using cluster = await startNodeCluster();
+  // The log that is read is one file.
+  await using cluster = await startNodeCluster(() => ["--container-log-max-size", "2Gi"]);
   progress("pods");
-  const times = await inside(cluster, quick);
+  const times = await podTimesOf(cluster, quick);
   const bare = { limitName: "the CRI calls made bare" };
   yield {
     ...{ name: "pod created to Ready", value: times.readyMs, unit: "ms", target: 1.25 },
@@ -46,6 +53,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     ...bare,
     limit: times.bareGoneMs,
   };
+  yield* streams(cluster, quick, progress);
   progress("idle");
   await cluster.apply(...Array.from({ length: PODS }, (_, i) => probed(`idle-${i}`)));
   await until(async () => (await readyPods(cluster)) === PODS, {
@@ -74,8 +82,36 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     limitName: "wanted",
     target: 1,
   };
-  const upstream = process.env[UPSTREAM];
-  if (upstream !== undefined) yield* besideUpstream(cluster, times, upstream, quick, progress);
+  if (UPSTREAM) yield* besideUpstream(cluster, times, UPSTREAM, quick, progress);
+}
+
+async function* streams(
+  cluster: NodeCluster,
+  quick: boolean,
+  progress: BenchOptions["progress"],
+): AsyncIterable<Row> {
+  progress("exec and logs");
+  const bytes = quick ? 30e6 : 300e6;
+  const script = `yes 'a line of a log that is about as long as lines of logs are, in words and figures' | head -c ${bytes}; echo; echo end; sleep 3600`;
+  await cluster.apply(plain("streams"), plain("talker", ["sh", "-c", script]));
+  await until(async () => (await readyPods(cluster)) === 2, { timeoutMs: 60_000 });
+  const lastLine = () => cluster.kubectl("logs", "talker", "--tail=1");
+  await until(async () => (await lastLine()) === "end\n", { timeoutMs: 120_000 });
+  const { machine, runtime } = cluster;
+  const times = await inside<StreamTimes>(cluster, STREAM_TIMES, {
+    kubeconfig: join(machine.dir, "data/kubeconfig"),
+    ...{ endpoint: runtime.endpoint, pod: "streams", talker: "talker", rounds: quick ? 10 : 40 },
+  } satisfies StreamTimesSettings);
+  yield {
+    ...{ name: "exec round trip", value: times.execMs, unit: "ms", target: 1.5 },
+    ...{ limit: times.bareExecMs, limitName: "the CRI call and its stream made bare" },
+  };
+  yield {
+    name: `a log of ${Math.round(times.logMb)} MB`,
+    ...{ value: times.logMbPerSecond, unit: "MB/s", target: 1 },
+    ...{ limit: LOG_MB_PER_SECOND, limitName: "wanted" },
+  };
+  await cluster.kubectl("delete", "pods", "--all", "--grace-period=0", "--force");
 }
 
 async function* besideUpstream(
@@ -88,7 +124,7 @@ async function* besideUpstream(
   progress("upstream's kubelet");
   await cluster.kubectl("delete", "pods", "--all", "--wait=true", "--grace-period=1");
   await startUpstreamKubelet(cluster, program);
-  const theirs = await inside(cluster, quick);
+  const theirs = await podTimesOf(cluster, quick);
   const limitName = "upstream's kubelet";
   yield {
     ...{ name: "Ready, beside upstream's", value: ours.readyMs, unit: "ms", target: 0.6 },
@@ -100,18 +136,35 @@ async function* besideUpstream(
   };
 }
 
-async function inside({ machine, runtime }: NodeCluster, quick: boolean): Promise<PodTimes> {
-  const settings: PodTimesSettings = {
+async function podTimesOf(cluster: NodeCluster, quick: boolean): Promise<PodTimes> {
+  const { machine, runtime } = cluster;
+  return inside<PodTimes>(cluster, POD_TIMES, {
     kubeconfig: join(machine.dir, "data/kubeconfig"),
     ...{ endpoint: runtime.endpoint, node: NODE, image: BUSYBOX },
     ...{ cgroupParent: `${machine.cgroupRoot}/bare`, rounds: quick ? 5 : 15, burst: 30 },
-  };
+  } satisfies PodTimesSettings);
+}
+
+/** Runs a part of this file inside the machine. */
+async function inside<Times>(
+  { machine }: NodeCluster,
+  part: string,
+  settings: object,
+): Promise<Times> {
   const program = fileURLToPath(import.meta.url);
-  const args = ["--import", import.meta.resolve("tsx"), program, INSIDE, JSON.stringify(settings)];
+  const args = ["--import", import.meta.resolve("tsx"), program, part, JSON.stringify(settings)];
   const result = await machine.run(process.execPath, args);
   const line = result.stdout.split("\n").find((one) => one.startsWith("{"));
   if (line === undefined) throw new Error(result.stderr);
-  return JSON.parse(line) as PodTimes;
+  return JSON.parse(line) as Times;
+}
+
+function plain(pod: string, command?: readonly string[]): object {
+  const container = { name: "main", image: BUSYBOX, imagePullPolicy: "Never", command };
+  return {
+    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: pod, namespace: "default" } },
+    spec: { nodeName: NODE, terminationGracePeriodSeconds: 1, containers: [container] },
+  };
 }
 
 function probed(pod: string): object {
@@ -144,8 +197,13 @@ async function kubeletPid({ machine }: NodeCluster): Promise<number> {
   return own[0] ?? Number.NaN;
 }
 
-const at = process.argv.indexOf(INSIDE);
-if (at >= 0) {
-  const settings = JSON.parse(process.argv[at + 1] ?? "{}") as PodTimesSettings;
-  process.stdout.write(`${JSON.stringify(await podTimes(settings))}\n`);
+const PARTS: Readonly<Record<string, (settings: never) => Promise<object>>> = {
+  [POD_TIMES]: podTimes,
+  [STREAM_TIMES]: streamTimes,
+};
+
+const [part = "", settings = "{}"] = process.argv.slice(2);
+const runPart = Object.hasOwn(PARTS, part) ? PARTS[part] : undefined;
+if (runPart !== undefined) {
+  process.stdout.write(`${JSON.stringify(await runPart(JSON.parse(settings) as never))}\n`);
 }

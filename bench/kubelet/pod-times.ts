@@ -12,6 +12,7 @@ import { type CriClient, createCriClient } from "#kubelet/cri/cri-client.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { median, timed } from "./stream-times.ts";
 
 export interface PodTimesSettings {
   readonly kubeconfig: string;
@@ -136,14 +137,4 @@ function bareRun(
       await runtime.removePodSandbox({ podSandboxId });
     },
   };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -2,10 +2,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { NODE, type NodeCluster } from "../../test/e2e/node/cluster.ts";
+import { until } from "../../test/e2e/node/eventually.ts";
 
 /** `program`: of the same version, 1.36. The network configuration that our kubelet wrote is used. */
 export async function startUpstreamKubelet(
-  { machine, runtime, stopKubelet }: NodeCluster,
+  { machine, runtime, stopKubelet, kubectl }: NodeCluster,
   program: string,
 ): Promise<void> {
   await stopKubelet("SIGTERM");
@@ -37,5 +38,14 @@ export async function startUpstreamKubelet(
   child.stderr?.on("data", keep);
   child.once("exit", (code) => {
     if (code !== null && code !== 0) process.stderr.write(`upstream's kubelet ended: ${log}\n`);
+  });
+  const fields =
+    "{.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=='Ready')].status}";
+  const isReady = async (): Promise<boolean> => {
+    const text = await kubectl("get", "node", NODE, "-o", `jsonpath=${fields}`);
+    return !text.includes("k8ts") && text.endsWith(" True");
+  };
+  await until(isReady, { timeoutMs: 60_000, everyMs: 500 }).catch(() => {
+    throw new Error(`upstream's kubelet does not become ready: ${log}`);
   });
 }

@@ -67,6 +67,8 @@ export interface RuleContext {
   readonly requestName?: string;
   /** Privileged containers are allowed (the server's --allow-privileged); not unless said so. */
   readonly allowPrivileged?: boolean;
+  /** Names of features that are off by default and on in this server. */
+  readonly features?: readonly string[];
   /** Who writes. */
   readonly user?: UserInfo;
   /** Of the namespace that the object is in; rules that need them pass without. */

@@ -82,6 +82,8 @@ export interface ApiServerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
+  /** Names of features that are off by default and on here. */
+  readonly features?: readonly string[];
   /** Upstream's half an hour unless given. */
   readonly watchTimeoutMinMs?: number;
   /** Between two bookmarks of a watch; upstream's minute unless given. */
@@ -218,6 +220,7 @@ export async function startApiServer(
       random,
       logger: options.logger,
       allowPrivileged: options.allowPrivileged,
+      features: options.features ?? [],
       watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
       bookmarkEveryMs: options.bookmarkEveryMs ?? BOOKMARK_EVERY_MS,
       writeLimit: createWriteLimit(clock, signal),

@@ -52,6 +52,13 @@ export async function openCgroups(clock: Clock): Promise<Cgroups> {
   return isV2 ? cgroupsV2(clock) : cgroupsV1(clock);
 }
 
+/** Whether the kernel limits swap by cgroup. Version 2 has no such file in the root. */
+export async function hasSwapController(version: 1 | 2): Promise<boolean> {
+  if (version === 1) return pathExists(join(ROOT, "memory", "memory.memsw.limit_in_bytes"));
+  const own = /^0::(.*)$/m.exec(await readFile("/proc/self/cgroup", "utf8"))?.[1] ?? "";
+  return pathExists(join(ROOT, own, "memory.swap.max"));
+}
+
 async function cgroupsV1(clock: Clock): Promise<Cgroups> {
   const present = new Set(await readdir(ROOT));
   const trees = CONTROLLERS.filter((name) => present.has(name)).map((name) => join(ROOT, name));

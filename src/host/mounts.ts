@@ -1,5 +1,6 @@
 /** Mounts of the machine. Made by the programs `mount` and `umount`; read from the kernel. */
 import { readFile } from "node:fs/promises";
+import { release } from "node:os";
 import { mustRun, runProgram } from "./run-program.ts";
 
 export interface MountEntry {
@@ -24,9 +25,20 @@ export async function isMountPoint(path: string): Promise<boolean> {
   return (await listMounts()).some(({ mountPoint }) => mountPoint === path);
 }
 
+/** Where the kernel can, its content is never swapped to a disk. */
 export async function mountTmpfs(path: string, sizeBytes?: number): Promise<void> {
-  const options = sizeBytes === undefined ? [] : ["-o", `size=${sizeBytes}`];
-  await mustRun("mount", ["-t", "tmpfs", ...options, "tmpfs", path]);
+  const options = [
+    ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
+    ...(hasNoswap(release()) ? ["noswap"] : []),
+  ];
+  const flags = options.length === 0 ? [] : ["-o", options.join(",")];
+  await mustRun("mount", ["-t", "tmpfs", ...flags, "tmpfs", path]);
+}
+
+/** Linux has it from 6.4 on. */
+function hasNoswap(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split(".").map(Number.parseFloat);
+  return major > 6 || (major === 6 && minor >= 4);
 }
 
 /** `source` may be a file; the target must be of the same sort. */

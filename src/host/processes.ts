@@ -1,5 +1,5 @@
 /** Processes of the machine, from /proc. */
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { codeOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { readTextIfPresent } from "./files.ts";
@@ -12,6 +12,11 @@ export interface ProcessEntry {
 }
 
 const LOOK_EVERY_MS = 20;
+
+/** How likely the kernel is to kill this process when memory runs out: -1000 to 1000. */
+export async function setOwnOomScore(score: number): Promise<void> {
+  await writeFile("/proc/self/oom_score_adj", String(score));
+}
 
 /** Those that have ended and were not waited for are left out. */
 export async function listProcesses(): Promise<readonly ProcessEntry[]> {

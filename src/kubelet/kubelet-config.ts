@@ -99,6 +99,10 @@ export interface KubeletConfig {
   /** "": a certificate of its own, or from the cluster with serverTlsBootstrap. */
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
+  /** `VersionTLS13`; "": the oldest that is spoken. */
+  readonly tlsMinVersion: string;
+  /** As Go names them; none: Node's choice. */
+  readonly tlsCipherSuites: readonly string[];
   readonly serverTlsBootstrap: boolean;
   readonly rotateCertificates: boolean;
   /** The authority whose client certificates are believed; "": none. */
@@ -107,6 +111,44 @@ export interface KubeletConfig {
   /** Webhook or AlwaysAllow. */
   readonly authorizationMode: string;
   readonly seccompDefault: boolean;
+  /** The kubelet does not start on a machine with swap. */
+  readonly failSwapOn: boolean;
+  /** "", NoSwap or LimitedSwap. */
+  readonly swapBehavior: string;
+  /** The kubelet does not start on a machine with cgroups of version 1. */
+  readonly failCgroupV1: boolean;
+  /** Limits of cpu are enforced by the kernel, in periods of this length. */
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  /** The kernel kills one process of a container that needs too much memory, not all of them. */
+  readonly singleProcessOomKill: boolean;
+  /** 0: only maxPods counts. */
+  readonly podsPerCore: number;
+  /** Signals that evictionHard leaves out keep their defaults. */
+  readonly mergeDefaultEvictionSettings: boolean;
+  /** -1: all. */
+  readonly nodeStatusMaxImages: number;
+  readonly nodeStatusUpdateMs: number;
+  /** How often a status that did not change is written. */
+  readonly nodeStatusReportMs: number;
+  /** What of the node's resources is enforced by cgroups: pods, or none. */
+  readonly enforceNodeAllocatable: readonly string[];
+  readonly systemReservedCgroup: string;
+  readonly kubeReservedCgroup: string;
+  readonly enableServer: boolean;
+  /** Logs, exec, attach, port-forward and the like are served. */
+  readonly enableDebuggingHandlers: boolean;
+  readonly enableSystemLogHandler: boolean;
+  /** Bearer tokens are reviewed by the API server. */
+  readonly webhookAuthentication: boolean;
+  readonly tokenCacheMs: number;
+  readonly authorizedCacheMs: number;
+  readonly unauthorizedCacheMs: number;
+  /** Of the kubelet itself. */
+  readonly oomScoreAdj: number;
+  /** Plain HTTP; 0: not served. */
+  readonly healthzPort: number;
+  readonly healthzAddress: string;
   /** Where a CNI configuration is written once the node has pod CIDRs; undefined: nowhere. */
   readonly cniConfDir: string | undefined;
   readonly cni: CniSettings;
@@ -183,12 +225,38 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   address: "0.0.0.0",
   tlsCertFile: "",
   tlsPrivateKeyFile: "",
+  tlsMinVersion: "",
+  tlsCipherSuites: [],
   serverTlsBootstrap: false,
   rotateCertificates: false,
   clientCaFile: "",
   anonymousAuth: false,
   authorizationMode: "Webhook",
   seccompDefault: false,
+  failSwapOn: true,
+  swapBehavior: "",
+  failCgroupV1: false,
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodMs: 100,
+  singleProcessOomKill: false,
+  podsPerCore: 0,
+  mergeDefaultEvictionSettings: false,
+  nodeStatusMaxImages: 50,
+  nodeStatusUpdateMs: 10_000,
+  nodeStatusReportMs: 300_000,
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
+  enableServer: true,
+  enableDebuggingHandlers: true,
+  enableSystemLogHandler: true,
+  webhookAuthentication: true,
+  tokenCacheMs: 120_000,
+  authorizedCacheMs: 300_000,
+  unauthorizedCacheMs: 30_000,
+  oomScoreAdj: -999,
+  healthzPort: 10_248,
+  healthzAddress: "127.0.0.1",
   cniConfDir: undefined,
   cni: {},
 };

@@ -27,6 +27,7 @@ import type { NodeKeeper } from "./node/node-keeper.ts";
 import { runNodeLease } from "./node/node-lease.ts";
 import { nodeAddresses } from "./node/node-state.ts";
 import { runShutdownWatch } from "./node/shutdown-watch.ts";
+import { runPodResourcesServer } from "./podresources/pod-resources-server.ts";
 import type { PodServices } from "./pods/pod-services.ts";
 import { PodWorkers } from "./pods/pod-workers.ts";
 import type { StatusManager } from "./pods/status-manager.ts";
@@ -94,6 +95,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     void parts.statics.run(signal);
   }
   await runNode(options, parts, signal);
+  void servePodResources(options, parts, signal);
   await runPods(parts, signal);
   void runOrphanSweep(parts.orphans, signal);
   void node.imageCollector.run(signal);
@@ -209,6 +211,36 @@ async function runNode(
   void eviction.run(signal);
   const nodeUid = (): string | undefined => keeper.node?.metadata.uid;
   void runNodeLease({ client, clock, logger, nodeName, durationSeconds, nodeUid }, signal);
+}
+
+/** A kubelet without the pod resources API is a good kubelet otherwise. */
+async function servePodResources(
+  { config, clock, logger }: KubeletOptions,
+  { opened, node, workers }: Parts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cpus, memory } = node.resources;
+  const { devices, dra } = node.plugins;
+  try {
+    await runPodResourcesServer(
+      {
+        ...{ root: config.rootDir, clock, metrics: opened.measured.registry },
+        sources: {
+          exclusiveCpus: (uid, container) => cpus.exclusiveCpus(uid, container),
+          memory: (uid, container) => memory.blocksOf(uid, container),
+          devices: (uid, container) => devices.devicesOf(uid, container),
+          dynamicResources: (pod, container) => dra.dynamicResources(pod, container),
+        },
+        activePods: () => workers.active(),
+        allocatableCpus: () => cpus.allocatableCpus(),
+        allocatableMemory: () => memory.allocatableBlocks(),
+        allocatableDevices: () => devices.healthyDevices(),
+      },
+      signal,
+    );
+  } catch (error) {
+    if (!signal.aborted) logger.error("Failed to start the pod resources API", { error });
+  }
 }
 
 /** Follows the pods of the node. Resolves when those that exist have workers and others are ended. */

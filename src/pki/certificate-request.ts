@@ -38,6 +38,15 @@ export function createRequest(
   altNames: readonly string[],
   privateKey: KeyObject,
 ): string {
+  return toPem("CERTIFICATE REQUEST", createRequestDer(subject, altNames, privateKey));
+}
+
+/** The same in DER form. Without a common name and organizations the subject is empty. */
+export function createRequestDer(
+  subject: Partial<Subject>,
+  altNames: readonly string[],
+  privateKey: KeyObject,
+): Buffer {
   const names = der.sequence(...altNames.map(altName));
   const extension = der.sequence(der.oid(SUBJECT_ALT_NAME), der.octets(names));
   const attribute = der.sequence(der.oid(EXTENSION_REQUEST), der.set(der.sequence(extension)));
@@ -47,11 +56,9 @@ export function createRequest(
     createPublicKey(privateKey).export({ type: "spki", format: "der" }),
     der.explicit(0, ...(altNames.length === 0 ? [] : [attribute])),
   );
-  const signature = der.bits(sign("sha256", info, privateKey));
-  return toPem(
-    "CERTIFICATE REQUEST",
-    der.sequence(info, signatureAlgorithm(privateKey), signature),
-  );
+  const hash = privateKey.asymmetricKeyType === "ed25519" ? null : "sha256";
+  const signature = der.bits(sign(hash, info, privateKey));
+  return der.sequence(info, signatureAlgorithm(privateKey), signature);
 }
 
 /**

@@ -86,6 +86,8 @@ export function signatureAlgorithm(key: KeyObject): Buffer {
       return der.sequence(der.oid("1.2.840.10045.4.3.2"));
     case "rsa":
       return der.sequence(der.oid("1.2.840.113549.1.1.11"), der.null());
+    case "ed25519":
+      return der.sequence(der.oid("1.3.101.112"));
     default:
       throw new Error(`cannot sign certificates with a key of type ${key.asymmetricKeyType}`);
   }

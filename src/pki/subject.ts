@@ -17,13 +17,13 @@ const COMMON_NAME = "2.5.4.3";
 const ORGANIZATION = "2.5.4.10";
 const USER_ID = "1.3.6.1.4.1.57683.2";
 
-export function encodeSubject({ commonName, organizations = [] }: Subject): Buffer {
+export function encodeSubject({ commonName, organizations = [] }: Partial<Subject>): Buffer {
   const attribute = (oid: string, text: string): Buffer =>
     der.sequence(der.oid(oid), der.utf8(text));
   const groups = organizations.map((organization) => attribute(ORGANIZATION, organization));
   return der.sequence(
     ...(groups.length > 0 ? [der.set(...groups)] : []),
-    der.set(attribute(COMMON_NAME, commonName)),
+    ...(commonName === undefined ? [] : [der.set(attribute(COMMON_NAME, commonName))]),
   );
 }
 

@@ -3,7 +3,8 @@
  * gRPC or with HTTP CONNECT, on TCP or a unix socket.
  */
 import { rmSync } from "node:fs";
-import type { Server, ServerCredentials, ServerDuplexStream } from "@grpc/grpc-js";
+import type * as library from "@grpc/grpc-js";
+import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import { type ServerTls, startHttpServer } from "#lib/http/start-http-server.ts";
@@ -41,11 +42,14 @@ export interface TunnelServerOptions {
 }
 
 type Call = ServerDuplexStream<ReadPacket, Packet>;
-type Grpc = typeof import("#lib/grpc/grpc-library.ts");
+type Grpc = Pick<
+  typeof import("#lib/grpc/grpc-library.ts"),
+  "Metadata" | "Server" | "ServerCredentials" | "status"
+>;
 
 const KEEPALIVE_MS = { agents: 30_000, frontends: 30_000 };
 
-function grpcServer({ Server: NewServer }: Grpc, keepaliveMs: number): Server {
+function grpcServer({ Server: NewServer }: Grpc, keepaliveMs: number): library.Server {
   return new NewServer({
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
     "grpc.max_concurrent_streams": 10_000,
@@ -62,7 +66,8 @@ export async function runTunnelServer(
   signal: AbortSignal,
 ): Promise<{ readonly agentPort: number; readonly frontendPort: number }> {
   const { keepaliveMs = KEEPALIVE_MS } = options;
-  const grpc = await import("#lib/grpc/grpc-library.ts");
+  const { Metadata, Server, ServerCredentials, status } = await import("#lib/grpc/grpc-library.ts");
+  const grpc: Grpc = { Metadata, Server, ServerCredentials, status };
   const agentServer = grpcServer(grpc, keepaliveMs.agents);
   agentServer.addService(
     { connect: { path: AGENT_PATH, ...packetMethod } },
@@ -120,7 +125,12 @@ async function serveAgent(
   call.end();
 }
 
-function bind(grpc: Grpc, server: Server, place: Place, signal: AbortSignal): Promise<number> {
+function bind(
+  grpc: Grpc,
+  server: library.Server,
+  place: Place,
+  signal: AbortSignal,
+): Promise<number> {
   onAbort(signal, () => server.forceShutdown());
   makeRoom(place);
   const target = "path" in place ? `unix:${place.path}` : `${bracketed(place.host)}:${place.port}`;
@@ -135,7 +145,7 @@ function makeRoom(place: Place): void {
   if ("path" in place && place.keepsExisting !== true) rmSync(place.path, { force: true });
 }
 
-function credentialsOf({ ServerCredentials: made }: Grpc, place: Place): ServerCredentials {
+function credentialsOf({ ServerCredentials: made }: Grpc, place: Place): library.ServerCredentials {
   if ("path" in place || place.tls === undefined) return made.createInsecure();
   const { cert, key, ca } = place.tls;
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };

@@ -52,6 +52,8 @@ import { storageObjectInUseProtection } from "./plugins/storage-protection.ts";
 
 export interface AdmissionDependencies {
   readonly authorizer: Authorizer;
+  /** Names of features that are off by default and on here. */
+  readonly features?: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly tolerationSeconds: TolerationSeconds;
@@ -165,7 +167,7 @@ function allPlugins(
     limitPodHardAntiAffinityTopology,
     limitRanger,
     serviceAccount(dependencies),
-    nodeRestriction(authorizer),
+    nodeRestriction(authorizer, dependencies.features),
     taintNodesByCondition,
     alwaysPullImages,
     configured("ImagePolicyWebhook", (given) => imagePolicyWebhook(given, clock, openWebhook)),

@@ -38,6 +38,7 @@ export function createAuthorizers(
   objects: Objects,
   clock: Clock,
   signal: AbortSignal,
+  features: readonly string[] = [],
 ): Authorizers {
   const rules = new RbacRules(objects);
   rules.start(signal);
@@ -47,7 +48,11 @@ export function createAuthorizers(
     chainAuthorizers(
       wanted.map((mode) => {
         if (typeof mode === "string") {
-          return decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase());
+          return decisions.of(
+            authorizerOf(mode, rules, related, features),
+            mode,
+            mode.toLowerCase(),
+          );
         }
         return "policies" in mode
           ? decisions.of(createAbacAuthorizer(mode.policies), "ABAC", "abac")
@@ -69,10 +74,15 @@ export function createAuthorizers(
   };
 }
 
-function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeObjects): Authorizer {
+function authorizerOf(
+  mode: AuthorizationMode,
+  rules: RbacRules,
+  related: NodeObjects,
+  features: readonly string[],
+): Authorizer {
   switch (mode) {
     case "Node":
-      return createNodeAuthorizer(related);
+      return createNodeAuthorizer(related, features);
     case "RBAC":
       return createRbacAuthorizer(rules);
     case "AlwaysAllow":

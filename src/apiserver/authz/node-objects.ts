@@ -8,6 +8,7 @@
  */
 
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
+import { podCertificateRequestKind } from "#api/kinds/certificates/v1beta1/pod-certificate-request.ts";
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podConfigMapNames, podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
@@ -23,6 +24,7 @@ export type RelatedType =
   | "persistentvolume"
   | "persistentvolumeclaim"
   | "pod"
+  | "podcertificaterequest"
   | "resourceclaim"
   | "resourceslice"
   | "secret"
@@ -44,6 +46,10 @@ export class NodeObjects {
     switch (type) {
       case "pod":
         return this.#objects.get(podKind, namespace, name)?.spec.nodeName === node;
+      case "podcertificaterequest":
+        return (
+          this.#objects.get(podCertificateRequestKind, namespace, name)?.spec.nodeName === node
+        );
       case "volumeattachment":
         return this.#objects.get(volumeAttachmentKind, "", name)?.spec.nodeName === node;
       case "resourceslice":

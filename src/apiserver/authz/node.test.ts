@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { podCertificateRequestKind } from "#api/kinds/certificates/v1beta1/pod-certificate-request.ts";
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -12,7 +13,10 @@ import { NodeObjects } from "./node-objects.ts";
 
 const node = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
 
-function world(): { objects: MemoryObjects; ask: (a: Partial<AccessAttributes>) => Decision } {
+function world(features: readonly string[] = []): {
+  objects: MemoryObjects;
+  ask: (a: Partial<AccessAttributes>) => Decision;
+} {
   const objects = new MemoryObjects();
   const spec = {
     nodeName: "n1",
@@ -55,7 +59,8 @@ function world(): { objects: MemoryObjects; ask: (a: Partial<AccessAttributes>) 
     ),
   );
   objects.put(volumeAttachmentKind, object("va", { spec: { nodeName: "n1" } }, { namespace: "" }));
-  const authorizer = createNodeAuthorizer(new NodeObjects(objects, new AbortController().signal));
+  const related = new NodeObjects(objects, new AbortController().signal);
+  const authorizer = createNodeAuthorizer(related, features);
   const ask = (changes: Partial<AccessAttributes>): Decision =>
     authorizer.authorize({
       user: node,
@@ -229,4 +234,49 @@ test("users that are no nodes: no opinion", () => {
   const user = { name: "alice", groups: ["system:nodes"] };
   const { ask } = world();
   assert.deepEqual(ask({ user, name: "pull" }), { decision: "noOpinion", reason: "" });
+});
+
+describe("podcertificaterequests and clustertrustbundles", () => {
+  const group = "certificates.k8s.io";
+  const requests = { group, resource: "podcertificaterequests" };
+  const features = ["ClusterTrustBundle", "PodCertificateRequest"];
+
+  test("nothing is allowed while the features are off", () => {
+    const { ask } = world();
+    for (const asked of [
+      { ...requests, verb: "create" },
+      { group, resource: "clustertrustbundles", verb: "list" },
+    ]) {
+      assert.equal(ask(asked).decision, "noOpinion");
+    }
+  });
+
+  test("with the features on: create, watch of the own node's, get of an own one, read of bundles", () => {
+    const { ask, objects } = world(features);
+    objects.put(podCertificateRequestKind, object("mine", { spec: { nodeName: "n1" } }));
+    objects.put(podCertificateRequestKind, object("theirs", { spec: { nodeName: "n2" } }));
+    for (const asked of [
+      { ...requests, verb: "create" },
+      { ...requests, verb: "watch", fieldSelector: ownPods },
+      { ...requests, verb: "get", name: "mine" },
+      { group, resource: "clustertrustbundles", verb: "watch" },
+    ]) {
+      assert.equal(ask(asked).decision, "allow", JSON.stringify(asked));
+    }
+    const refusals: [Partial<AccessAttributes>, string][] = [
+      [{ ...requests, verb: "get", name: "theirs" }, unrelated],
+      [
+        { ...requests, verb: "list" },
+        "can only list/watch podcertificaterequests with nodeName field selector",
+      ],
+      [{ ...requests, verb: "delete" }, "nodes may not delete podcertificaterequests"],
+      [
+        { ...requests, verb: "update", subresource: "status" },
+        "nodes may not access the status subresource of PodCertificateRequests",
+      ],
+    ];
+    for (const [asked, reason] of refusals) {
+      assert.deepEqual(ask(asked), { decision: "noOpinion", reason });
+    }
+  });
 });

@@ -13,6 +13,8 @@ const USER_PREFIX = "system:node:";
 const LEASE_NAMESPACE = "kube-node-lease";
 const ALLOW: Decision = { decision: "allow", reason: "" };
 const NO_OPINION: Decision = noOpinion("");
+const CERTIFICATE_REQUESTS = "certificates.k8s.io/podcertificaterequests";
+const TRUST_BUNDLE_RULES = "\n  read certificates.k8s.io:clustertrustbundles";
 
 /** Undefined for users that are no nodes; "" for a node that does not say which. */
 export function nodeNameOf({ name, groups }: User): string | undefined {
@@ -20,8 +22,17 @@ export function nodeNameOf({ name, groups }: User): string | undefined {
   return isNode ? name.slice(USER_PREFIX.length) : undefined;
 }
 
-export function createNodeAuthorizer(related: NodeObjects): Authorizer {
-  const rules = parseRoles(COMPONENT_ROLES).find(({ name }) => name === "system:node")!.rules;
+/** `features`: names of those that are off by default and on here. */
+export function createNodeAuthorizer(
+  related: NodeObjects,
+  features: readonly string[] = [],
+): Authorizer {
+  const more = features.includes("ClusterTrustBundle") ? TRUST_BUNDLE_RULES : "";
+  const roles = parseRoles(COMPONENT_ROLES.replace(/^system:node$/m, `system:node${more}`));
+  const { rules } = roles.find(({ name }) => name === "system:node")!;
+  const judges = features.includes("PodCertificateRequest")
+    ? { ...JUDGES, [CERTIFICATE_REQUESTS]: judgePodCertificateRequest }
+    : JUDGES;
   const byRule = (attributes: AccessAttributes): Decision =>
     rules.some((rule) => allowsAnyName(rule, attributes) && allowsName(rule, attributes.name))
       ? ALLOW
@@ -34,7 +45,7 @@ export function createNodeAuthorizer(related: NodeObjects): Authorizer {
       if (node === undefined) return NO_OPINION;
       if (node === "") return noOpinion(`unknown node for user ${goQuote(attributes.user.name)}`);
       const { isResource, group, resource } = attributes;
-      const judge = isResource ? JUDGES[`${group}/${resource}`] : undefined;
+      const judge = isResource ? judges[`${group}/${resource}`] : undefined;
       return judge === undefined ? byRule(attributes) : judge({ node, attributes, related });
     },
     rulesFor: (user) => ({
@@ -69,7 +80,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   "resource.k8s.io/resourceslices": judgeResourceSlice,
   "/nodes": judgeNode,
   "/pods": judgePod,
-  "certificates.k8s.io/podcertificaterequests": () => NO_OPINION,
+  [CERTIFICATE_REQUESTS]: () => NO_OPINION,
 };
 
 function noOpinion(reason: string): Decision {
@@ -194,6 +205,27 @@ function judgePod(question: Question): Decision {
   if (selectsNode(question)) return ALLOW;
   if (name !== "") return ifRelated(question, "pod");
   return noOpinion("can only list/watch pods with spec.nodeName field selector");
+}
+
+/** What is created is judged by admission. */
+function judgePodCertificateRequest(question: Question): Decision {
+  const { verb, subresource } = question.attributes;
+  if (subresource !== "") {
+    return noOpinion("nodes may not access the status subresource of PodCertificateRequests");
+  }
+  switch (verb) {
+    case "create":
+      return ALLOW;
+    case "get":
+      return ifRelated(question, "podcertificaterequest");
+    case "list":
+    case "watch":
+      return selectsNode(question)
+        ? ALLOW
+        : noOpinion("can only list/watch podcertificaterequests with nodeName field selector");
+    default:
+      return noOpinion(`nodes may not ${verb} podcertificaterequests`);
+  }
 }
 
 function selectsNode({ node, attributes }: Question): boolean {

@@ -35,6 +35,8 @@ export interface SecurityOptions {
   readonly tokenWebhook?: Omit<TokenWebhookOptions, "clock" | "audiences">;
   readonly anonymous: AnonymousOptions;
   readonly bootstrapTokens: boolean;
+  /** Names of features that are off by default and on here. */
+  readonly features?: readonly string[];
   readonly tokenFile?: { readonly path: string; readonly text: string };
   readonly frontProxy?: FrontProxyOptions;
   readonly oidc: IssuerSettings;
@@ -117,6 +119,7 @@ export function createSecurity(
     objects,
     clock,
     signal,
+    options.features,
   );
   const oidc = createIssuers(options.oidc, clock);
   const tokens = tokenAuthenticators(options, objects, oidc.tokens);

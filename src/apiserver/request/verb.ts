@@ -26,6 +26,8 @@ export interface ServerParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
+  /** Names of features that are off by default and on here. */
+  readonly features: readonly string[];
   /** Watches without a timeout of their own end after once to twice as long. */
   readonly watchTimeoutMinMs: number;
   readonly bookmarkEveryMs: number;

@@ -13,6 +13,7 @@ export function ruleContextOf({ parts, info, user }: VerbRequest): RuleContext {
     nowMs: parts.clock.nowMs(),
     requestName: info.name,
     allowPrivileged: parts.allowPrivileged,
+    features: parts.features,
     user: userInfo(user),
     signatures,
     expressions: expressionCompiler,

@@ -46,6 +46,7 @@ export function admissionOf(
     ...admissionPlugins(
       {
         authorizer,
+        features: flags.features,
         clock,
         random,
         tolerationSeconds: {

@@ -28,6 +28,7 @@ export function securityOptionsOf(
     ...webhooksOf(flags, { clock, random, logger }),
     ...tokenIssuersOf(flags),
     bootstrapTokens: flags.enableBootstrapTokenAuth,
+    features: flags.features,
     ...(tokenFile === undefined
       ? {}
       : { tokenFile: { path: tokenFile, text: readFileSync(tokenFile, "utf8") } }),

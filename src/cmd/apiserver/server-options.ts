@@ -90,6 +90,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     random,
     logger,
     allowPrivileged: flags.allowPrivileged,
+    features: flags.features,
     watchTimeoutMinMs: flags.minRequestTimeout * 1000,
     eventTtlSeconds: flags.eventTtlSeconds,
     storedForm: storedForm(flags, shared),

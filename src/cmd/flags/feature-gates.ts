@@ -14,6 +14,39 @@ export function checkFeatureGates(value: unknown): void {
   throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
 }
 
+/** Features of the API server that are off unless a gate turns them on. All are beta. */
+const SWITCHED: readonly string[] = [
+  "ClusterTrustBundle",
+  "ClusterTrustBundleProjection",
+  "PodCertificateRequest",
+];
+
+export interface FeatureSwitches {
+  readonly enabled: readonly string[];
+  /** Every gate that was given is one of those that can be switched. */
+  readonly areAllKnown: boolean;
+}
+
+/** `value` was checked before. */
+export function featureSwitches(value: unknown): FeatureSwitches {
+  const gates = new Map(
+    String(value === true ? "" : (value ?? ""))
+      .split(",")
+      .map((part) =>
+        part
+          .trim()
+          .replace(/^kube:/, "")
+          .split("=", 2),
+      )
+      .map(([name = "", setting = ""]): [string, boolean] => [name, /^(1|t)/i.test(setting)]),
+  );
+  const isOn = (name: string): boolean => gates.get(name) ?? gates.get("AllBeta") ?? false;
+  return {
+    enabled: SWITCHED.filter(isOn),
+    areAllKnown: [...gates.keys()].every((name) => name === "" || SWITCHED.includes(name)),
+  };
+}
+
 function faultOf(part: string): string[] {
   const [name = "", setting] = part.split("=", 2);
   if (setting === undefined) return [`missing bool value for ${name}`];

@@ -9,6 +9,7 @@ import { checkReservations } from "#kubelet/decide/resources/reserved-memory.ts"
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { IDS_PER_POD } from "#kubelet/userns/id-range.ts";
 import { messageOf } from "#lib/caught.ts";
+import { checkNodeLimits } from "./check-node-limits.ts";
 
 const TOPOLOGY_POLICIES = ["none", "best-effort", "restricted", "single-numa-node"];
 const TOPOLOGY_SCOPES = ["container", "pod"];
@@ -21,6 +22,7 @@ export function checkKubeletConfig(config: KubeletConfig): string[] {
     ...checkReserved(config),
     ...checkShutdown(config),
     ...checkLogs(config),
+    ...checkNodeLimits(config),
   ].map((why) => `invalid configuration: ${why}`);
 }
 

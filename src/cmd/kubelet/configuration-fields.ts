@@ -1,7 +1,8 @@
 /**
  * The fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the Go type of each, as error
  * messages name it, and, for those that this kubelet acts on, the entry of KubeletConfig that it
- * sets. Fields without an entry are accepted and change nothing.
+ * sets. Fields without an entry change nothing; those that are given are named in a warning, but for
+ * SILENT.
  */
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 
@@ -32,13 +33,12 @@ const string: Field = { type: "string" };
 const bool: Field = { type: "bool" };
 const int32: Field = { type: "int32" };
 const duration: Field = { type: "duration" };
-const strings: Field = { type: "strings" };
 const map: Field = { type: "map" };
 
 export const CONFIGURATION_FIELDS: Fields = {
   kind: string,
   apiVersion: string,
-  enableServer: bool,
+  enableServer: { type: "bool", sets: "enableServer" },
   staticPodPath: { type: "string", sets: "staticPodPath" },
   podLogsDir: { type: "string", sets: "podLogsDir" },
   syncFrequency: duration,
@@ -51,16 +51,23 @@ export const CONFIGURATION_FIELDS: Fields = {
   readOnlyPort: int32,
   tlsCertFile: { type: "string", sets: "tlsCertFile" },
   tlsPrivateKeyFile: { type: "string", sets: "tlsPrivateKeyFile" },
-  tlsCipherSuites: strings,
+  tlsCipherSuites: { type: "strings", sets: "tlsCipherSuites" },
   tlsCurvePreferences: { type: "any" },
-  tlsMinVersion: string,
+  tlsMinVersion: { type: "string", sets: "tlsMinVersion" },
   rotateCertificates: { type: "bool", sets: "rotateCertificates" },
   serverTLSBootstrap: { type: "bool", sets: "serverTlsBootstrap" },
   authentication: {
     type: {
       fields: {
         x509: { type: { fields: { clientCAFile: { type: "string", sets: "clientCaFile" } } } },
-        webhook: { type: { fields: { enabled: bool, cacheTTL: duration } } },
+        webhook: {
+          type: {
+            fields: {
+              enabled: { type: "bool", sets: "webhookAuthentication" },
+              cacheTTL: { type: "duration", sets: "tokenCacheMs" },
+            },
+          },
+        },
         anonymous: { type: { fields: { enabled: { type: "bool", sets: "anonymousAuth" } } } },
       },
     },
@@ -70,7 +77,12 @@ export const CONFIGURATION_FIELDS: Fields = {
       fields: {
         mode: { type: "string", sets: "authorizationMode" },
         webhook: {
-          type: { fields: { cacheAuthorizedTTL: duration, cacheUnauthorizedTTL: duration } },
+          type: {
+            fields: {
+              cacheAuthorizedTTL: { type: "duration", sets: "authorizedCacheMs" },
+              cacheUnauthorizedTTL: { type: "duration", sets: "unauthorizedCacheMs" },
+            },
+          },
         },
       },
     },
@@ -84,16 +96,16 @@ export const CONFIGURATION_FIELDS: Fields = {
   preloadedImagesVerificationAllowlist: { type: "strings", sets: "preloadedImagesAllowlist" },
   eventRecordQPS: int32,
   eventBurst: int32,
-  enableDebuggingHandlers: bool,
+  enableDebuggingHandlers: { type: "bool", sets: "enableDebuggingHandlers" },
   enableContentionProfiling: bool,
-  healthzPort: int32,
-  healthzBindAddress: string,
-  oomScoreAdj: int32,
+  healthzPort: { type: "int32", sets: "healthzPort" },
+  healthzBindAddress: { type: "string", sets: "healthzAddress" },
+  oomScoreAdj: { type: "int32", sets: "oomScoreAdj" },
   clusterDomain: { type: "string", sets: "clusterDomain" },
   clusterDNS: { type: "strings", sets: "clusterDns" },
   streamingConnectionIdleTimeout: duration,
-  nodeStatusUpdateFrequency: duration,
-  nodeStatusReportFrequency: duration,
+  nodeStatusUpdateFrequency: { type: "duration", sets: "nodeStatusUpdateMs" },
+  nodeStatusReportFrequency: { type: "duration", sets: "nodeStatusReportMs" },
   nodeLeaseDurationSeconds: { type: "int32", sets: "leaseDurationSeconds" },
   imageMinimumGCAge: { type: "duration", sets: "imageMinimumGcAgeMs" },
   imageMaximumGCAge: { type: "duration", sets: "imageMaximumGcAgeMs" },
@@ -106,7 +118,7 @@ export const CONFIGURATION_FIELDS: Fields = {
   cgroupsPerQOS: bool,
   cgroupDriver: string,
   cpuManagerPolicy: { type: "string", sets: "cpuManagerPolicy" },
-  singleProcessOOMKill: bool,
+  singleProcessOOMKill: { type: "bool", sets: "singleProcessOomKill" },
   cpuManagerPolicyOptions: { type: "map", sets: "cpuManagerPolicyOptions" },
   cpuManagerReconcilePeriod: { type: "duration", sets: "cpuManagerReconcileMs" },
   memoryManagerPolicy: { type: "string", sets: "memoryManagerPolicy" },
@@ -121,9 +133,9 @@ export const CONFIGURATION_FIELDS: Fields = {
   podPidsLimit: { type: "int64", sets: "podPidsLimit" },
   resolvConf: { type: "string", sets: "resolvConf" },
   runOnce: bool,
-  cpuCFSQuota: bool,
-  cpuCFSQuotaPeriod: duration,
-  nodeStatusMaxImages: int32,
+  cpuCFSQuota: { type: "bool", sets: "cpuCfsQuota" },
+  cpuCFSQuotaPeriod: { type: "duration", sets: "cpuCfsQuotaPeriodMs" },
+  nodeStatusMaxImages: { type: "int32", sets: "nodeStatusMaxImages" },
   maxOpenFiles: { type: "int64" },
   contentType: string,
   kubeAPIQPS: int32,
@@ -136,16 +148,16 @@ export const CONFIGURATION_FIELDS: Fields = {
   evictionPressureTransitionPeriod: { type: "duration", sets: "evictionPressureTransitionMs" },
   evictionMaxPodGracePeriod: { type: "int32", sets: "evictionMaxPodGraceSeconds" },
   evictionMinimumReclaim: { type: "map", sets: "evictionMinimumReclaim" },
-  mergeDefaultEvictionSettings: bool,
-  podsPerCore: int32,
+  mergeDefaultEvictionSettings: { type: "bool", sets: "mergeDefaultEvictionSettings" },
+  podsPerCore: { type: "int32", sets: "podsPerCore" },
   enableControllerAttachDetach: bool,
   protectKernelDefaults: bool,
   makeIPTablesUtilChains: bool,
   iptablesMasqueradeBit: int32,
   iptablesDropBit: int32,
   featureGates: map,
-  failSwapOn: bool,
-  memorySwap: { type: { fields: { swapBehavior: string } } },
+  failSwapOn: { type: "bool", sets: "failSwapOn" },
+  memorySwap: { type: { fields: { swapBehavior: { type: "string", sets: "swapBehavior" } } } },
   containerLogMaxSize: { type: "string", sets: "containerLogMaxSize" },
   containerLogMaxFiles: { type: "int32", sets: "containerLogMaxFiles" },
   containerLogMaxWorkers: int32,
@@ -155,15 +167,15 @@ export const CONFIGURATION_FIELDS: Fields = {
   kubeReserved: { type: "map", sets: "kubeReserved" },
   reservedSystemCPUs: { type: "string", sets: "reservedSystemCpus" },
   showHiddenMetricsForVersion: string,
-  systemReservedCgroup: string,
-  kubeReservedCgroup: string,
-  enforceNodeAllocatable: strings,
+  systemReservedCgroup: { type: "string", sets: "systemReservedCgroup" },
+  kubeReservedCgroup: { type: "string", sets: "kubeReservedCgroup" },
+  enforceNodeAllocatable: { type: "strings", sets: "enforceNodeAllocatable" },
   allowedUnsafeSysctls: { type: "strings", sets: "allowedUnsafeSysctls" },
   volumePluginDir: string,
   providerID: { type: "string", sets: "providerId" },
   kernelMemcgNotification: bool,
   logging: { type: "any" },
-  enableSystemLogHandler: bool,
+  enableSystemLogHandler: { type: "bool", sets: "enableSystemLogHandler" },
   enableSystemLogQuery: { type: "bool", sets: "enableSystemLogQuery" },
   shutdownGracePeriod: { type: "duration", sets: "shutdownGraceMs" },
   shutdownGracePeriodCriticalPods: { type: "duration", sets: "shutdownGraceCriticalMs" },
@@ -188,8 +200,16 @@ export const CONFIGURATION_FIELDS: Fields = {
   },
   containerRuntimeEndpoint: { type: "string", sets: "runtimeEndpoint" },
   imageServiceEndpoint: { type: "string", sets: "imageEndpoint" },
-  failCgroupV1: bool,
+  failCgroupV1: { type: "bool", sets: "failCgroupV1" },
   userNamespaces: {
     type: { fields: { idsPerPod: { type: "int64", sets: "userNamespaceIdsPerPod" } } },
   },
 };
+
+/** Fields without an effect that say nothing about what the kubelet does, or are how it works anyway. */
+export const SILENT: ReadonlySet<string> = new Set([
+  ...["kind", "apiVersion", "contentType", "featureGates", "logging"],
+  // Nothing polls here: changes are watched, and pods are looked at when something happens.
+  ...["syncFrequency", "configMapAndSecretChangeDetectionStrategy", "volumeStatsAggPeriod"],
+  ...["kernelMemcgNotification", "runtimeRequestTimeout", "streamingConnectionIdleTimeout"],
+]);

@@ -3,6 +3,7 @@ import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
+import { setOwnOomScore } from "#host/processes.ts";
 import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
@@ -15,6 +16,7 @@ import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { textOf } from "../flags/read-flags.ts";
 import { addCertificateMetrics } from "./certificate-metrics.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
+import { runHealthz } from "./run-healthz.ts";
 import { runNode } from "./run-node.ts";
 
 export const kubeletCommand: Command = {
@@ -28,11 +30,17 @@ export const kubeletCommand: Command = {
     if ("exitCode" in parsed) return parsed.exitCode;
     const { flags, log } = parsed.config;
     try {
-      const { config, warnings } = await kubeletConfigOf(flags);
+      const { config, warnings, withoutEffect } = await kubeletConfigOf(flags);
       const { clock, random, logger } = processSurroundings(log);
       for (const why of warnings) {
         logger.warn("Using lenient decoding as strict decoding failed", { why });
       }
+      for (const field of withoutEffect) {
+        logger.warn("A field of KubeletConfiguration has no effect in this kubelet", { field });
+      }
+      await setOwnOomScore(config.oomScoreAdj).catch((error: unknown) =>
+        logger.warn("Unable to apply oom score to the kubelet", { why: messageOf(error) }),
+      );
       const { nodeName } = config;
       const file = textOf(flags, "kubeconfig") ?? "";
       const bootstrapFile = textOf(flags, "bootstrap-kubeconfig");
@@ -52,6 +60,7 @@ export const kubeletCommand: Command = {
       collectWhenIdle(clock, ownHeap(), signal);
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
+      void runHealthz(config, logger, signal);
       const rotating = config.rotateCertificates
         ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
         : undefined;

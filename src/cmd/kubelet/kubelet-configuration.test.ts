@@ -51,6 +51,25 @@ test("KubeletConfiguration: unknown fields are warnings, as in upstream's kubele
   ]);
 });
 
+test("KubeletConfiguration: fields without effect are named, unknown feature gates are refused", async () => {
+  const path = join(folder, "effect.yaml");
+  await writeFile(path, `${HEAD}kubeAPIQPS: 7\nsyncFrequency: 1m\nreadOnlyPort: 10255\nmaxPods: 3\n`);
+  const { withoutEffect } = await readKubeletConfiguration(path, "");
+  assert.deepEqual(withoutEffect, ["kubeAPIQPS", "readOnlyPort"]);
+  await writeFile(path, `${HEAD}featureGates: {NoSuchGate: true}\n`);
+  await assert.rejects(readKubeletConfiguration(path, ""), /unrecognized feature gate: NoSuchGate$/);
+});
+
+test("KubeletConfiguration: defaults that depend on other fields", async () => {
+  const path = join(folder, "dependent.yaml");
+  const merged = "mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 1Gi}\n";
+  await writeFile(path, `${HEAD}nodeStatusUpdateFrequency: 20s\n${merged}`);
+  const { values } = await readKubeletConfiguration(path, "");
+  assert.equal(values.nodeStatusReportMs, 20_000);
+  assert.equal(values.evictionHard?.["memory.available"], "1Gi");
+  assert.equal(values.evictionHard?.["nodefs.available"], "10%");
+});
+
 test("--config-dir: files that end in .conf are laid over --config in the order of their names", async () => {
   const path = join(folder, "base.yaml");
   const dropIns = join(folder, "kubelet.conf.d");

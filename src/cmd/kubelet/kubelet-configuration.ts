@@ -8,15 +8,24 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 import { parseDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { isFeature } from "#apiserver/metrics/feature-metrics.ts";
 import { listFolder } from "#host/files.ts";
-import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
 import { FlagError } from "../flags/parse-flags.ts";
-import { CONFIGURATION_FIELDS, type Fields, type ScalarType } from "./configuration-fields.ts";
+import {
+  CONFIGURATION_FIELDS,
+  type Field,
+  type Fields,
+  type ScalarType,
+  SILENT,
+} from "./configuration-fields.ts";
 
 export interface ReadConfiguration {
   readonly values: Partial<KubeletConfig>;
   readonly warnings: readonly string[];
+  /** Fields that were given and change nothing. */
+  readonly withoutEffect: readonly string[];
 }
 
 /** `dropIns`: a folder; only names that end in `.conf` are read. */
@@ -29,11 +38,13 @@ export async function readKubeletConfiguration(
   const paths = [...names].sort().map((name) => join(dropIns, name));
   let values: Partial<KubeletConfig> = {};
   const warnings: string[] = [];
+  const ineffective = new Set<string>();
   for (const path of file === "" ? paths : [file, ...paths]) {
     try {
       const read = valuesOf(await readDocument(path));
       values = { ...values, ...read.values };
       warnings.push(...read.warnings);
+      for (const name of read.withoutEffect) ineffective.add(name);
     } catch (error) {
       const kind = path === file ? "Kubelet config" : "drop-in kubelet config";
       throw new FlagError(
@@ -41,7 +52,41 @@ export async function readKubeletConfiguration(
       );
     }
   }
-  return { values, warnings };
+  return { values: withDependentDefaults(values), warnings, withoutEffect: [...ineffective] };
+}
+
+/** As upstream: a status is reported as often as it is looked at, if only the latter was given. */
+function withDependentDefaults(values: Partial<KubeletConfig>): Partial<KubeletConfig> {
+  const { nodeStatusUpdateMs, nodeStatusReportMs, mergeDefaultEvictionSettings } = values;
+  const isReportDue = nodeStatusUpdateMs !== undefined && nodeStatusReportMs === undefined;
+  const { evictionHard: defaults } = DEFAULT_KUBELET_CONFIG;
+  return {
+    ...values,
+    ...(isReportDue ? { nodeStatusReportMs: nodeStatusUpdateMs } : {}),
+    ...(mergeDefaultEvictionSettings
+      ? { evictionHard: { ...defaults, ...values.evictionHard } }
+      : {}),
+  };
+}
+
+function withoutEffect(document: Record<string, unknown>): string[] {
+  return Object.keys(document).filter((name) => {
+    const field = Object.hasOwn(CONFIGURATION_FIELDS, name)
+      ? CONFIGURATION_FIELDS[name]
+      : undefined;
+    return field !== undefined && isWithoutEffect(field) && !SILENT.has(name);
+  });
+}
+
+function isWithoutEffect({ type, sets }: Field): boolean {
+  if (typeof type === "string") return sets === undefined;
+  return Object.values(type.fields).every(isWithoutEffect);
+}
+
+function checkFeatures(gates: unknown): void {
+  const names = isRecord(gates) ? Object.keys(gates) : [];
+  const unknown = names.find((name) => !isFeature(name));
+  if (unknown !== undefined) throw new Error(`unrecognized feature gate: ${unknown}`);
 }
 
 async function readDocument(path: string): Promise<Record<string, unknown>> {
@@ -72,10 +117,12 @@ function valuesOf(document: Record<string, unknown>): ReadConfiguration {
   const values: Record<string, unknown> = {};
   const unknown = unknownFields(document, CONFIGURATION_FIELDS, "");
   readFields(document, CONFIGURATION_FIELDS, "", values);
+  checkFeatures(document.featureGates);
   const fields = unknown.sort().map((name) => `unknown field ${goQuote(name)}`);
   return {
     values: values as Partial<KubeletConfig>,
     warnings: fields.length === 0 ? [] : [`strict decoding error: ${fields.join(", ")}`],
+    withoutEffect: withoutEffect(document),
   };
 }
 

@@ -9,13 +9,14 @@ import type { MemoryReservation } from "#kubelet/decide/resources/reserved-memor
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { withReservedCpus } from "#kubelet/resources/create-resource-managers.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { tlsLimitsOf, tlsVersionOf, unknownCiphers } from "../apiserver/flags/tls-flags.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";
 import { FlagError } from "../flags/parse-flags.ts";
 import { type Flags, textOf } from "../flags/read-flags.ts";
 import { checkKubeletConfig } from "./check-kubelet-config.ts";
-import { readKubeletConfiguration } from "./kubelet-configuration.ts";
+import { type ReadConfiguration, readKubeletConfiguration } from "./kubelet-configuration.ts";
 import type { NodeServing } from "./run-node.ts";
 
 export function kubeletFlags(): Parser {
@@ -83,14 +84,30 @@ export function kubeletFlags(): Parser {
     .option("--authorization-mode <mode>", "Webhook asks the API server, or AlwaysAllow")
     .option("--tls-cert-file <file>", "the server's certificate; its own unless given")
     .option("--tls-private-key-file <file>", "the key of --tls-cert-file")
+    .option("--fail-swap-on [bool]", "do not start on a machine with swap")
+    .option("--cpu-cfs-quota [bool]", "let the kernel enforce limits of cpu")
+    .option("--cpu-cfs-quota-period <duration>", "the period of limits of cpu")
+    .option("--pods-per-core <n>", "pods for each core; 0: only --max-pods counts")
+    .option("--enforce-node-allocatable <keys>", "pods, or none")
+    .option("--enable-server [bool]", "serve logs, exec, metrics and the rest")
+    .option("--enable-debugging-handlers [bool]", "serve logs, exec, attach and port-forward")
+    .option("--node-status-max-images <n>", "images in the node's status; -1 for all")
+    .option("--node-status-update-frequency <duration>", "how often the node's status is looked at")
+    .option("--oom-score-adj <n>", "of the kubelet itself")
+    .option("--healthz-port <port>", "of /healthz over plain HTTP; 0 for none")
+    .option("--healthz-bind-address <ip>", "that /healthz listens on")
+    .option("--authentication-token-webhook [bool]", "let the API server review bearer tokens")
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13")
+    .option("--tls-cipher-suites <names>", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,…")
     .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
 }
 
-/** `warnings`: what the configuration files say that this kubelet does not know. */
-export async function kubeletConfigOf(
-  flags: Flags,
-): Promise<{ readonly config: KubeletConfig; readonly warnings: readonly string[] }> {
-  const { values, warnings } = await readKubeletConfiguration(
+export interface GivenConfig extends Omit<ReadConfiguration, "values"> {
+  readonly config: KubeletConfig;
+}
+
+export async function kubeletConfigOf(flags: Flags): Promise<GivenConfig> {
+  const { values, warnings, withoutEffect } = await readKubeletConfiguration(
     textOf(flags, "config") ?? "",
     textOf(flags, "config-dir") ?? "",
   );
@@ -102,7 +119,7 @@ export async function kubeletConfigOf(
     const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
     throw new FlagError(`failed to validate kubelet configuration, error: ${list}`);
   }
-  return { config: withReservedCpus(config), warnings };
+  return { config: withReservedCpus(config), warnings, withoutEffect };
 }
 
 /** How the kubelet's own server is reached, and by whom. */
@@ -116,11 +133,21 @@ export async function nodeServingOf(
     throw new FlagError(`authorization.mode must be Webhook or AlwaysAllow, not ${mode}`);
   }
   const files = { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile };
+  const unknown = unknownCiphers(config.tlsCipherSuites);
+  if (unknown.length > 0) {
+    throw new FlagError(`Cipher suite ${unknown[0]} not supported or doesn't exist`);
+  }
+  const limits = tlsLimitsOf({
+    tlsMinVersion: tlsVersionOf(config.tlsMinVersion),
+    tlsCipherSuites: config.tlsCipherSuites,
+    tlsCurvePreferences: [],
+  });
   const folder = textOf(flags, "cert-dir") ?? join(config.rootDir, "pki");
   const isIssued = config.serverTlsBootstrap && files.certFile === "";
   return {
     address,
     tls: isIssued ? { folder } : servingCertificate(files, nodeName, clock),
+    tlsLimits: limits,
     clientCa: clientCaFile === "" ? undefined : await readFile(clientCaFile, "utf8"),
     anonymous: config.anonymousAuth,
     authorization: mode,
@@ -203,6 +230,25 @@ function given(flags: Flags): Values {
   take("anonymousAuth", "anonymous-auth", isTrue);
   take("authorizationMode", "authorization-mode", same);
   take("cniConfDir", "cni-conf-dir", same);
+  take("tlsMinVersion", "tls-min-version", same);
+  take("tlsCipherSuites", "tls-cipher-suites", list);
+  take("failSwapOn", "fail-swap-on", isTrue);
+  take("cpuCfsQuota", "cpu-cfs-quota", isTrue);
+  take("cpuCfsQuotaPeriodMs", "cpu-cfs-quota-period", (text) =>
+    durationMs("cpu-cfs-quota-period", text),
+  );
+  take("podsPerCore", "pods-per-core", Number);
+  take("enforceNodeAllocatable", "enforce-node-allocatable", list);
+  take("enableServer", "enable-server", isTrue);
+  take("enableDebuggingHandlers", "enable-debugging-handlers", isTrue);
+  take("nodeStatusMaxImages", "node-status-max-images", Number);
+  take("nodeStatusUpdateMs", "node-status-update-frequency", (text) =>
+    durationMs("node-status-update-frequency", text),
+  );
+  take("oomScoreAdj", "oom-score-adj", Number);
+  take("healthzPort", "healthz-port", (text) => whole("healthz-port", text));
+  take("healthzAddress", "healthz-bind-address", same);
+  take("webhookAuthentication", "authentication-token-webhook", isTrue);
   return values;
 }
 

@@ -7,7 +7,11 @@ import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
-import { startKubeletServer } from "#kubelet/server/kubelet-server.ts";
+import {
+  type KubeletServer,
+  startKubeletServer,
+  type TlsLimits,
+} from "#kubelet/server/kubelet-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -30,6 +34,7 @@ export interface NodeOptions {
 export interface NodeServing {
   readonly address: string;
   readonly tls: NodeCertificate;
+  readonly tlsLimits?: TlsLimits;
   /** PEM of the authorities whose client certificates are believed. */
   readonly clientCa: string | undefined;
   readonly anonymous: boolean;
@@ -43,11 +48,17 @@ export type NodeCertificate =
 
 export type RunningNode = Pick<RunningKubelet, "ready" | "done">;
 
+const NO_SERVER: Pick<KubeletServer, "closed" | "renew"> = {
+  closed: Promise.resolve(),
+  renew: () => undefined,
+};
+
 /** Lives until the signal aborts; ready when the node is registered and its server listens. */
 export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode {
   const { config, serving, client, clock, random, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
   const server = kubelet.ready.then(() => {
+    if (!config.enableServer) return NO_SERVER;
     const { cri, workers, status, probes, machine, cgroups, volumes } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
@@ -55,7 +66,9 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       return latest === undefined ? pod : { ...pod, status: latest };
     };
     const access = new Access({
-      ...{ nodeName: config.nodeName, client, clock, tokens: true },
+      ...{ nodeName: config.nodeName, client, clock, tokens: config.webhookAuthentication },
+      ...{ tokenCacheMs: config.tokenCacheMs, authorizedCacheMs: config.authorizedCacheMs },
+      unauthorizedCacheMs: config.unauthorizedCacheMs,
       ...{ anonymous: serving.anonymous, authorization: serving.authorization },
     });
     const view = {
@@ -67,14 +80,16 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       unhealthy: () => undefined,
       rootFolder: config.rootDir,
       ...{ logsFolder: "/var/log", allowLogQuery: config.enableSystemLogQuery },
+      allowDebugging: config.enableDebuggingHandlers,
+      allowSystemLogs: config.enableDebuggingHandlers && config.enableSystemLogHandler,
       ...{ machine, cgroupVersion: cgroups.version },
       podCgroup: (pod: Pod) => podCgroupName(config.cgroupRoot, pod),
       volumeStats: () => volumes.stats.all(),
       probeMetrics: () => probes.counts.text(),
     };
-    const { address, tls, clientCa } = serving;
+    const { address, tls, tlsLimits = {}, clientCa } = serving;
     const pair = "folder" in tls ? undefined : tls;
-    const where = { address, port: config.port, tls: pair, clientCa };
+    const where = { address, port: config.port, tls: pair, tlsLimits, clientCa };
     return startKubeletServer({ ...where, access, view, clock, logger }, signal);
   });
   const certificate = server.then(({ renew }) => {

@@ -110,6 +110,7 @@ function createKeeper(
   return new NodeKeeper({
     ...{ client, clock, random, logger },
     register: config.registerNode,
+    ...{ checkMs: config.nodeStatusUpdateMs, reportMs: config.nodeStatusReportMs },
     identity: {
       name: config.nodeName,
       hostname: config.nodeName,

@@ -5,8 +5,10 @@ import { parseResolvConf } from "#kubelet/decide/inputs/pod-dns.ts";
 import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import { createPodImages } from "#kubelet/images/create-pod-images.ts";
 import type { KubeletOptions } from "#kubelet/kubelet-options.ts";
-import { runtimeHandlerOf } from "#kubelet/node/runtime-handlers.ts";
+import { createRuntimeHandlers } from "#kubelet/node/runtime-handlers.ts";
+import { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
 import { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { NodeFacts, PodServices } from "#kubelet/pods/pod-services.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
@@ -41,13 +43,22 @@ export async function createPodServices(
   const { opened, node, workers, wake } = surroundings;
   const { cri, paths, events, cgroups, measured } = opened;
   const { devices, dra, volumes: volumePlugins } = node.plugins;
-  const objects = new WatchedObjects({ client, clock, random, logger, onChange: wake }, signal);
+  const watching = { client, clock, random, logger, onChange: wake };
+  const objects = new WatchedObjects(watching, signal);
+  const trustBundles = new TrustBundles(watching, signal);
+  const nodeUid = (): string | undefined => node.keeper.node?.metadata.uid;
+  const certificates = new PodCertificates(
+    { ...watching, events, nodeName: config.nodeName, nodeUid },
+    signal,
+  );
+  measured.pods.countCertificates(() => certificates.counts());
   const tokens = new PodTokens(client, clock);
   const allocations = new Allocations(config.rootDir, wake);
   await allocations.load();
   return {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
     ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
+    ...{ trustBundles, certificates },
     index: new RunIndex(),
     images: await createPodImages({
       ...{ config, cri, clock, records: node.pullRecords, logger },
@@ -60,7 +71,7 @@ export async function createPodServices(
       handlers: () => node.watch.health.handlers,
     }),
     volumes: new PodVolumes(
-      { client, clock, logger, objects, tokens },
+      { client, clock, logger, objects, tokens, trustBundles, certificates },
       paths,
       volumePlugins,
       measured.storage,
@@ -87,11 +98,20 @@ function nodeFacts(
   { config, client }: KubeletOptions,
   { opened, node: { watch } }: PodSurroundings,
 ): NodeFacts {
+  const runtimeHandler = createRuntimeHandlers(client);
   return {
     name: config.nodeName,
     hostIps: opened.hostIps,
     allocatable: opened.amounts.allocatable,
     memoryCapacityBytes: opened.machine.memoryBytes,
+    cfs: { isEnforced: config.cpuCfsQuota, periodUs: config.cpuCfsQuotaPeriodMs * 1000 },
+    swap: {
+      ...{ behavior: config.swapBehavior, cgroupVersion: opened.cgroups.version },
+      hasController: opened.hasSwapController,
+      memoryBytes: opened.machine.memoryBytes,
+      swapBytes: opened.machine.swapBytes,
+    },
+    singleProcessOomKill: config.singleProcessOomKill,
     resolver: async () =>
       parseResolvConf(
         config.resolvConf === "" ? "" : ((await readTextIfPresent(config.resolvConf)) ?? ""),
@@ -106,9 +126,9 @@ function nodeFacts(
     memoryManagerPolicy: config.memoryManagerPolicy,
     podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
     networkProblem: () => watch.health.networkProblem,
-    runtimeHandler: (pod) => runtimeHandlerOf(client, pod),
+    runtimeHandler,
     canMountRecursiveReadOnly: async (pod) => {
-      const handler = await runtimeHandlerOf(client, pod);
+      const handler = await runtimeHandler(pod);
       const found = watch.health.handlers.find(({ name }) => name === handler);
       return found?.features?.recursiveReadOnlyMounts ?? false;
     },

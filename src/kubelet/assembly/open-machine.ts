@@ -2,10 +2,13 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
-import { type Cgroups, openCgroups } from "#host/cgroups.ts";
+import { type Cgroups, hasSwapController, openCgroups } from "#host/cgroups.ts";
 import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
 import { type CriClient, createCriClient } from "#kubelet/cri/cri-client.ts";
+import { allocatableOf } from "#kubelet/decide/node/node-status.ts";
 import { kubepodsCgroup, qosCgroups } from "#kubelet/decide/pod-cgroup.ts";
+import { nodeCgroupLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
+import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import type { KubeletOptions } from "#kubelet/kubelet-options.ts";
 import {
   addKubeletMetrics,
@@ -27,6 +30,8 @@ export interface OpenedMachine {
   readonly measured: KubeletMetrics;
   readonly events: PodEvents;
   readonly nodeEvent: NodeEvent;
+  /** The kernel limits swap by cgroup. */
+  readonly hasSwapController: boolean;
 }
 
 /** The folder of pods and the cgroups of the QoS classes exist afterwards. */
@@ -38,6 +43,7 @@ export async function openMachine(
   await mkdir(join(config.rootDir, "pods"), { recursive: true });
   const measured = addKubeletMetrics(options.metrics, config.nodeName, clock);
   const [ownCgroups, machine] = await Promise.all([openCgroups(clock), readMachine()]);
+  refuseMachine(config, ownCgroups.version, machine);
   const cgroups = measuredCgroups(ownCgroups, measured.cgroup);
   const { imageEndpoint } = config;
   const cri = createCriClient({
@@ -46,7 +52,7 @@ export async function openMachine(
     ...(imageEndpoint === "" ? {} : { imageEndpoint }),
   });
   const amounts = await nodeAmounts(machine, config);
-  await prepareCgroups(cgroups, config.cgroupRoot);
+  await prepareCgroups(cgroups, config, amounts);
   const hostIps =
     config.nodeIps.length > 0 ? config.nodeIps : (await machineAddresses()).slice(0, 1);
   const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName);
@@ -56,12 +62,70 @@ export async function openMachine(
     paths: { root: config.rootDir, logs: config.podLogsDir },
     events: createPodEvents(recorder),
     nodeEvent: nodeEventsOf(recorder, config.nodeName),
+    hasSwapController: await hasSwapController(cgroups.version),
   };
 }
 
-async function prepareCgroups(cgroups: Cgroups, root: string): Promise<void> {
-  const { burstable, besteffort } = qosCgroups(root);
-  await cgroups.ensure(kubepodsCgroup(root), {});
+/** Throws where the configuration does not allow such a machine, in upstream's words. */
+function refuseMachine(
+  { failSwapOn, swapBehavior, failCgroupV1 }: KubeletConfig,
+  cgroupVersion: 1 | 2,
+  { swapBytes }: MachineFacts,
+): void {
+  if (cgroupVersion === 1 && failCgroupV1) {
+    throw new Error(
+      "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release",
+    );
+  }
+  if (cgroupVersion === 1 && swapBehavior === "LimitedSwap") {
+    throw new Error(
+      "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2",
+    );
+  }
+  if (swapBytes > 0 && failSwapOn) {
+    throw new Error(
+      "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
+    );
+  }
+}
+
+/** Pods together get no more than what the system's share leaves of the node. */
+async function prepareCgroups(
+  cgroups: Cgroups,
+  config: KubeletConfig,
+  { capacity }: NodeAmounts,
+): Promise<void> {
+  const { cgroupRoot, enforceNodeAllocatable, systemReserved, kubeReserved } = config;
+  const { burstable, besteffort } = qosCgroups(cgroupRoot);
+  await enforceReserved(cgroups, config);
+  const limits = enforceNodeAllocatable.includes("pods")
+    ? nodeCgroupLimits(allocatableOf(capacity, systemReserved, kubeReserved, {}))
+    : {};
+  await cgroups.ensure(kubepodsCgroup(cgroupRoot), limits);
   await cgroups.ensure(burstable, { cpuShares: 2 });
   await cgroups.ensure(besteffort, { cpuShares: 2 });
+}
+
+/** The cgroups of the system and of Kubernetes' own programs. They must be there already. */
+async function enforceReserved(cgroups: Cgroups, config: KubeletConfig): Promise<void> {
+  const { enforceNodeAllocatable: keys } = config;
+  for (const [sort, name, amounts] of [
+    ["system", config.systemReservedCgroup, config.systemReserved],
+    ["kube", config.kubeReservedCgroup, config.kubeReserved],
+  ] as const) {
+    const isHard = keys.includes(`${sort}-reserved`);
+    if (!isHard && !keys.includes(`${sort}-reserved-compressible`)) continue;
+    if (!(await cgroups.exists(name))) {
+      const title = sort === "system" ? "System" : "Kube";
+      throw new Error(
+        `Failed to enforce ${title} Reserved Cgroup Limits on "${name}": ["${name.replace(/^\//, "")}"] cgroup does not exist`,
+      );
+    }
+    const { memoryLimitBytes, cpuShares } = nodeCgroupLimits(amounts);
+    const hasMemory = isHard && amounts.memory !== undefined;
+    await cgroups.ensure(name, {
+      ...(amounts.cpu === undefined ? {} : { cpuShares }),
+      ...(hasMemory && memoryLimitBytes !== undefined ? { memoryLimitBytes } : {}),
+    });
+  }
 }

@@ -21,6 +21,7 @@ import { deviceCandidates, pickDevices } from "#kubelet/decide/resources/pick-de
 import type { ProviderHints, TopologyHint } from "#kubelet/decide/resources/topology-hints.ts";
 import { isSidecar } from "#kubelet/decide/restart.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
+import type { KnownDevice } from "#kubelet/podresources/pod-resources.ts";
 import { containersOf, type HintProvider } from "#kubelet/resources/hint-provider.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -87,6 +88,29 @@ export class DeviceManager implements HintProvider {
       for (const { plugin } of this.#resources.values()) plugin?.[Symbol.dispose]();
     });
     await runRegistrationServer(this.#options.folder, (request) => this.#register(request), signal);
+  }
+
+  /** Devices of a container, for the pod resources API. */
+  devicesOf(uid: string, container: string): readonly KnownDevice[] {
+    const own = this.#allocations.filter(
+      (one) => one.podUid === uid && one.container === container,
+    );
+    return own.flatMap(({ resource, deviceIds }) => {
+      const known = this.#resources.get(resource)?.devices ?? [];
+      return deviceIds.map((id) => ({
+        ...{ resource, id },
+        numaNodes: numaNodesOf(known.find((one) => one.id === id)),
+      }));
+    });
+  }
+
+  /** Whether they are allocated or not. */
+  healthyDevices(): readonly KnownDevice[] {
+    return [...this.#resources].flatMap(([resource, { devices }]) =>
+      devices
+        .filter(({ health }) => health === HEALTHY)
+        .map((one) => ({ resource, id: one.id, numaNodes: numaNodesOf(one) })),
+    );
   }
 
   capacity(): Readonly<Record<string, string>> {
@@ -300,6 +324,10 @@ export class DeviceManager implements HintProvider {
     const resources = [...this.#resources.keys()];
     return writeDeviceState(this.#options.folder, { allocations: this.#allocations, resources });
   }
+}
+
+function numaNodesOf(device: PluginDevice | undefined): readonly number[] | undefined {
+  return device?.topology?.nodes.map(({ id }) => id);
 }
 
 function nodesOfDevices(devices: readonly PluginDevice[]): DeviceNodes {

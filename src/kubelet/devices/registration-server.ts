@@ -5,8 +5,7 @@
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listFolder } from "#host/files.ts";
-import { onAbort } from "#lib/async/aborted.ts";
-import { messageOf } from "#lib/caught.ts";
+import { runUnixServer } from "#lib/grpc/unix-server.ts";
 import { DEVICE_API_VERSION, type RegisterRequest, registerMethod } from "./device-messages.ts";
 
 const SOCKET = "kubelet.sock";
@@ -23,38 +22,18 @@ export async function runRegistrationServer(
     const path = join(folder, name);
     if ((await stat(path).catch(() => undefined))?.isSocket()) await rm(path, { force: true });
   }
-  const { Server, ServerCredentials, status } = await import("#lib/grpc/grpc-library.ts");
-  const server = new Server({ "grpc.max_receive_message_length": MESSAGE_BYTES_MAX });
-  const { path, request, response } = registerMethod;
-  server.addService(
-    {
-      register: {
-        ...{ path, requestStream: false, responseStream: false },
-        requestSerialize: (message: object) => request.encode(message),
-        requestDeserialize: (bytes: Buffer) => request.decode(bytes),
-        responseSerialize: (message: object) => response.encode(message),
-        responseDeserialize: (bytes: Buffer) => response.decode(bytes),
-      },
+  const method = {
+    ...registerMethod,
+    answer: async (request: RegisterRequest) => {
+      await answer(request, register);
+      return {};
     },
-    {
-      register: (call: { request: RegisterRequest }, done: Done) => {
-        answer(call.request, register).then(
-          () => done(null, {}),
-          (error: unknown) => done({ code: status.UNKNOWN, details: messageOf(error) }),
-        );
-      },
-    },
+  };
+  await runUnixServer(
+    { socket: join(folder, SOCKET), methods: [method], requestBytesMax: MESSAGE_BYTES_MAX },
+    signal,
   );
-  await new Promise<void>((resolve, reject) => {
-    const address = `unix:${join(folder, SOCKET)}`;
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
-      error === null ? resolve() : reject(error),
-    );
-  });
-  onAbort(signal, () => server.forceShutdown());
 }
-
-type Done = (error: object | null, answer?: object) => void;
 
 async function answer(
   request: RegisterRequest,

@@ -18,6 +18,7 @@ import {
   whyNotClaim,
 } from "#kubelet/decide/pod-claims.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
+import type { DynamicResource } from "#kubelet/podresources/pod-resources-messages.ts";
 import type { DraPlugins } from "./dra-plugins.ts";
 import { type PreparedClaim, readDraState, writeDraState } from "./dra-state.ts";
 
@@ -54,18 +55,30 @@ export class DraManager {
   /** Of claims that were prepared. */
   cdiDevices(pod: Pod, container: Container): readonly string[] {
     if ((container.resources?.claims ?? []).length === 0) return [];
-    const namespace = pod.metadata.namespace ?? "";
-    const all = [...this.#claims.values()];
     const devices = podClaims(pod).map(({ name, claimName }) => {
-      const claim = all.find(
-        (one) =>
-          one.namespace === namespace &&
-          one.name === claimName &&
-          one.podUids.includes(pod.metadata.uid ?? ""),
-      );
+      const claim = this.#claimOf(pod, claimName);
       return [name, Object.values(claim?.devices ?? {}).flat()] as const;
     });
     return containerCdiDevices(container, new Map(devices));
+  }
+
+  /** What drivers have prepared for a container, for the pod resources API. */
+  dynamicResources(pod: Pod, container: Container): readonly DynamicResource[] {
+    const names = new Set((container.resources?.claims ?? []).map(({ name }) => name));
+    const inUse = (pod.spec.resourceClaims ?? []).filter(({ name }) => names.has(name));
+    const statuses = pod.status?.resourceClaimStatuses ?? [];
+    return inUse.flatMap(({ name, resourceClaimName }) => {
+      const made = statuses.find((one) => one.name === name)?.resourceClaimName;
+      const claim = this.#claimOf(pod, resourceClaimName ?? made);
+      if (claim === undefined) return [];
+      const claimResources = Object.entries(claim.devices).flatMap(([driverName, devices]) =>
+        devices.map(({ poolName, deviceName, cdiDeviceIds }) => ({
+          ...{ driverName, poolName, deviceName },
+          cdiDevices: cdiDeviceIds.map((id) => ({ name: id })),
+        })),
+      );
+      return [{ claimName: claim.name, claimNamespace: claim.namespace, claimResources }];
+    });
   }
 
   /** After the pod's containers have ended. */
@@ -86,6 +99,15 @@ export class DraManager {
   async unprepareOthers(hasPod: (uid: string) => boolean): Promise<void> {
     const uids = new Set([...this.#claims.values()].flatMap(({ podUids }) => podUids));
     for (const uid of uids) if (!hasPod(uid)) await this.unprepare(uid);
+  }
+
+  #claimOf({ metadata }: Pod, claimName: string | undefined): PreparedClaim | undefined {
+    return [...this.#claims.values()].find(
+      ({ namespace, name, podUids }) =>
+        namespace === (metadata.namespace ?? "") &&
+        name === claimName &&
+        podUids.includes(metadata.uid ?? ""),
+    );
   }
 
   async #prepareClaim(pod: Pod, claimName: string): Promise<void> {

@@ -8,6 +8,8 @@ const TIMEOUT_MS = 45_000;
 export interface PreparedDevice {
   /** Requests of the claim that it is for; none: all. */
   readonly requestNames: readonly string[];
+  readonly poolName: string;
+  readonly deviceName: string;
   readonly cdiDeviceIds: readonly string[];
 }
 

@@ -10,15 +10,16 @@ export interface NodeAmounts {
 
 export async function nodeAmounts(
   machine: MachineFacts,
-  { rootDir, maxPods, systemReserved, kubeReserved, evictionHard }: KubeletConfig,
+  config: KubeletConfig,
 ): Promise<NodeAmounts> {
+  const { rootDir, systemReserved, kubeReserved, evictionHard } = config;
   const { totalBytes } = await diskSpace(rootDir);
   const pages = Object.entries(machine.hugePages).map(([name, bytes]) => [name, String(bytes)]);
   const capacity: Record<string, string> = {
     cpu: String(machine.cpus),
     memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
     "ephemeral-storage": `${Math.floor(totalBytes / 1024)}Ki`,
-    pods: String(maxPods),
+    pods: String(podsMax(config, machine.cpus)),
     ...Object.fromEntries(pages),
   };
   const memory = evictionHard["memory.available"];
@@ -28,6 +29,10 @@ export async function nodeAmounts(
     ...(disk === undefined ? {} : { "ephemeral-storage": amountOf(disk, totalBytes) }),
   };
   return { capacity, allocatable: allocatableOf(capacity, systemReserved, kubeReserved, kept) };
+}
+
+function podsMax({ maxPods, podsPerCore }: KubeletConfig, cpus: number): number {
+  return podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cpus) : maxPods;
 }
 
 function amountOf(threshold: string, total: number): string {

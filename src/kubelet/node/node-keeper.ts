@@ -20,11 +20,11 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 
-/** How often the state is looked at. */
-const CHECK_MS = 10_000;
-const REPORT_MS = 300_000;
-
 export interface NodeKeeperOptions {
+  /** How often the state is looked at. */
+  readonly checkMs: number;
+  /** How often a status that did not change is written. */
+  readonly reportMs: number;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -92,7 +92,7 @@ export class NodeKeeper {
         logger.warn("the node's status was not sent", { why: messageOf(error) });
       }
       const ends = AbortSignal.any([signal, this.#wake.signal]);
-      await clock.sleep(CHECK_MS, ends).catch(() => undefined);
+      await clock.sleep(this.#options.checkMs, ends).catch(() => undefined);
     }
   }
 
@@ -142,7 +142,7 @@ export class NodeKeeper {
     }
     const old = current.status;
     const next = decideNodeStatus(old, await this.#options.state(), clock.nowMs());
-    const isDue = clock.elapsedMs() - this.#reportedMs >= REPORT_MS;
+    const isDue = clock.elapsedMs() - this.#reportedMs >= this.#options.reportMs;
     if (!isDue && isEqual(withoutHeartbeats(old), withoutHeartbeats(next))) return;
     const body = { status: nodePatch(old, next) };
     const key = { name: identity.name };

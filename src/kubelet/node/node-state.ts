@@ -9,7 +9,6 @@ import type { NodeAmounts } from "./node-amounts.ts";
 import type { RuntimeHealth } from "./runtime-watch.ts";
 
 const KUBELET_VERSION = "v1.36.4";
-const IMAGES_MAX = 50;
 const IMAGE_NAMES_MAX = 5;
 
 /** The parts of the kubelet that know the state. */
@@ -26,7 +25,11 @@ export interface NodeStateSources {
 }
 
 export async function readNodeState(
-  { nodeName, port }: Pick<KubeletConfig, "nodeName" | "port">,
+  {
+    nodeName,
+    port,
+    nodeStatusMaxImages,
+  }: Pick<KubeletConfig, "nodeName" | "port" | "nodeStatusMaxImages">,
   sources: NodeStateSources,
 ): Promise<NodeState> {
   const { machine, amounts, devices, health } = sources;
@@ -40,7 +43,7 @@ export async function readNodeState(
     allocatable: { ...amounts.allocatable, ...devices.allocatable() },
     port,
     nodeInfo: nodeInfo(machine, health),
-    images: await nodeImages(sources.cri),
+    images: await nodeImages(sources.cri, nodeStatusMaxImages),
     runtimeHandlers: health.handlers.map(({ name, features }) => ({
       name,
       features: {
@@ -83,11 +86,11 @@ function nodeInfo(machine: MachineFacts, { version }: RuntimeHealth): NodeState[
 }
 
 /** The largest images. None while the runtime does not answer: its health is reported on its own. */
-async function nodeImages(cri: CriClient): Promise<NodeState["images"]> {
+async function nodeImages(cri: CriClient, max: number): Promise<NodeState["images"]> {
   const { images } = await cri.images.listImages({}).catch(() => ({ images: [] }));
   return [...images]
     .sort((a, b) => b.size - a.size)
-    .slice(0, IMAGES_MAX)
+    .slice(0, max < 0 ? images.length : max)
     .map(({ repoDigests, repoTags, size }) => ({
       names: [...repoDigests, ...repoTags].slice(0, IMAGE_NAMES_MAX),
       sizeBytes: size,

@@ -52,6 +52,14 @@ export interface PodMetrics {
   preempted(resource: string): void;
   resizeInfeasible(detail: string): void;
   resized(ms: number, isDone: boolean): void;
+  /** What is counted when the page is read. */
+  countCertificates(read: () => readonly CertificateCount[]): void;
+}
+
+export interface CertificateCount {
+  readonly signerName: string;
+  readonly state: string;
+  readonly count: number;
 }
 
 export function addPodMetrics(metrics: Metrics): PodMetrics {
@@ -139,6 +147,19 @@ export function addPodMetrics(metrics: Metrics): PodMetrics {
     preempted: (resource) => preemptions(resource).add(1),
     resizeInfeasible: (detail) => infeasible(detail).add(1),
     resized: (ms, isDone) => resizes(String(isDone)).observe(ms),
+    countCertificates: (read) =>
+      metrics.gaugesOf(
+        {
+          name: "kubelet_podcertificate_states",
+          help: "podCertificate sources of projected volumes, by signer and state.",
+          labels: ["signer_name", "state"],
+        },
+        () =>
+          read().map(({ signerName, state, count }) => ({
+            labels: [signerName, state],
+            value: count,
+          })),
+      ),
   };
 }
 

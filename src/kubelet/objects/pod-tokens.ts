@@ -1,6 +1,6 @@
 /**
  * Tokens of service accounts, bound to the pods that use them. A token is asked for again when four
- * fifths of its life or a day have passed.
+ * fifths of its life or a day have passed. One that cannot be renewed is used until it expires.
  */
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
@@ -11,6 +11,8 @@ import type { Clock } from "#lib/time/clock.ts";
 const DEFAULT_SECONDS = 3_600;
 const LIFE_MAX_MS = 24 * 3_600_000;
 const CACHE_MAX = 10_000;
+/** A renewal that failed is tried again after this time. */
+const RETRY_MS = 10_000;
 
 const tokenRef: Typed<TokenRequest> = {
   group: "",
@@ -46,7 +48,10 @@ export class PodTokens {
     const id = `${pod.metadata.uid}/${audience}/${expirationSeconds ?? 0}`;
     const known = this.#tokens.get(id);
     if (known !== undefined && known.renewAtMs > this.#clock.elapsedMs()) return known;
-    const fresh = await this.#request(pod, audience, expirationSeconds);
+    const fresh = await this.#request(pod, audience, expirationSeconds).catch((error: unknown) => {
+      if (known === undefined || known.expiresAtMs <= this.#clock.nowMs()) throw error;
+      return { ...known, renewAtMs: this.#clock.elapsedMs() + RETRY_MS };
+    });
     this.#tokens.delete(id);
     this.#tokens.set(id, fresh);
     if (this.#tokens.size > CACHE_MAX) this.#tokens.delete([...this.#tokens.keys()][0]!);

@@ -4,11 +4,15 @@ import type { Cgroups } from "#host/cgroups.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import type { ClusterDns, ResolverSettings } from "#kubelet/decide/inputs/pod-dns.ts";
+import type { CfsQuota } from "#kubelet/decide/resources/cgroup-limits.ts";
+import type { SwapSettings } from "#kubelet/decide/resources/swap.ts";
 import type { DeviceManager } from "#kubelet/devices/device-manager.ts";
 import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodImages } from "#kubelet/images/pod-images.ts";
 import type { KubeletMetrics } from "#kubelet/node/kubelet-metrics.ts";
+import type { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import type { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Probes } from "#kubelet/probes/probes.ts";
 import type { Allocations } from "#kubelet/resize/allocations.ts";
@@ -30,6 +34,9 @@ export interface NodeFacts {
   readonly hostIps: readonly string[];
   readonly allocatable: Readonly<Record<string, string>>;
   readonly memoryCapacityBytes: number;
+  readonly cfs: CfsQuota;
+  readonly swap: SwapSettings;
+  readonly singleProcessOomKill: boolean;
   /** Of the machine; read again for each sandbox. */
   resolver(): Promise<ResolverSettings>;
   readonly clusterDns: ClusterDns;
@@ -63,6 +70,8 @@ export interface PodServices {
   readonly userNamespaces: UserNamespaces;
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly certificates: PodCertificates;
   readonly cgroups: Cgroups;
   readonly allocations: Allocations;
   readonly devices: DeviceManager;

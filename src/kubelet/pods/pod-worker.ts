@@ -262,6 +262,8 @@ export class PodWorker {
       services.userNamespaces.release(this.uid);
       services.objects.release(this.uid);
       services.tokens.forget(this.uid);
+      services.trustBundles.forget(this.uid);
+      services.certificates.forget(this.uid);
       services.allocations.forget(this.uid);
       services.devices.forget(this.uid);
       services.resources.cpus.forget(this.uid);

@@ -99,6 +99,8 @@ export async function startContainer(
       targetId: targetIdOf(container, request.runtime),
       userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
       memoryCapacityBytes: services.node.memoryCapacityBytes,
+      ...{ cfs: services.node.cfs, swap: services.node.swap },
+      singleProcessOomKill: services.node.singleProcessOomKill,
       placement: placementOf(pod, container.name, services),
       cgroupVersion: services.cgroups.version,
       seccompRoot: join(services.paths.root, "seccomp"),

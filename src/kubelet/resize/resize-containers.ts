@@ -5,6 +5,7 @@
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { ContainerResize } from "#kubelet/decide/resize.ts";
 import { containerLimits, podCgroupLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
+import { swapLimits } from "#kubelet/decide/resources/swap.ts";
 import type { PodServices } from "#kubelet/pods/pod-services.ts";
 import { CONTAINER_NAME } from "#kubelet/runtime/labels.ts";
 
@@ -17,12 +18,13 @@ export async function resizeContainers(
 ): Promise<void> {
   const { cgroups, node, runtime, allocations } = services;
   await refuseTooLittleMemory(pod, before, resizes, services);
-  const [old, next] = [podCgroupLimits(before), podCgroupLimits(pod)];
+  const [old, next] = [podCgroupLimits(before, node.cfs), podCgroupLimits(pod, node.cfs)];
   const group = node.podCgroup(pod);
   await cgroups.ensure(group, widest(old, next));
   for (const { container, run, restart } of resizes) {
     if (restart) continue;
-    const limits = containerLimits(pod, container, node.memoryCapacityBytes);
+    const limits = containerLimits(pod, container, node.memoryCapacityBytes, node.cfs);
+    const swap = swapLimits(pod, container, limits.memoryLimitBytes, node.swap);
     await runtime.updateContainerResources({
       containerId: run.id,
       linux: {
@@ -30,6 +32,10 @@ export async function resizeContainers(
         cpuQuota: limits.cpuQuotaUs ?? -1,
         cpuShares: limits.cpuShares,
         memoryLimitInBytes: limits.memoryLimitBytes,
+        memorySwapLimitInBytes: swap.memorySwapLimitBytes,
+        ...(swap.swapMaxBytes === undefined
+          ? {}
+          : { unified: { "memory.swap.max": String(swap.swapMaxBytes) } }),
       },
     });
     allocations.actuate(pod.metadata.uid ?? "", container.name, container.resources ?? {});

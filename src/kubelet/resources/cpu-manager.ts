@@ -89,6 +89,18 @@ export class CpuManager implements HintProvider {
     return cpus === undefined ? undefined : formatCpuSet(cpus);
   }
 
+  exclusiveCpus(uid: string, container: string): CpuSet {
+    return this.#state.assigned.get(uid)?.get(container) ?? [];
+  }
+
+  /** All but the reserved ones; none without a policy. */
+  allocatableCpus(): CpuSet {
+    const { policy } = this.#options;
+    if (policy === undefined) return [];
+    const all = policy.topology.cpus.map(({ cpu }) => cpu);
+    return difference(all, policy.reserved);
+  }
+
   isExclusive(uid: string, container: string): boolean {
     return this.#state.assigned.get(uid)?.has(container) ?? false;
   }

@@ -20,6 +20,7 @@ import {
 import {
   checkMemoryState,
   type MachineMemoryState,
+  type MemoryBlock,
   type MemoryState,
   NO_MEMORY,
 } from "#kubelet/decide/resources/memory-state.ts";
@@ -69,6 +70,21 @@ export class MemoryManager implements HintProvider {
     }
     if (initial !== undefined) this.#state = checkMemoryState(this.#state, initial);
     if (text === undefined || initial !== undefined) await this.#file.save();
+  }
+
+  /** Memory that is the container's own. */
+  blocksOf(uid: string, container: string): readonly MemoryBlock[] {
+    return this.#state.assigned.get(uid)?.get(container) ?? [];
+  }
+
+  /** Of each NUMA node, whether it is allocated or not; none without a policy. */
+  allocatableBlocks(): readonly MemoryBlock[] {
+    if (this.#options.initial === undefined) return [];
+    return [...this.#state.machine].flatMap(([node, { memory }]) =>
+      [...memory]
+        .filter(([, { allocatable }]) => allocatable > 0)
+        .map(([type, { allocatable: size }]) => ({ numaAffinity: [node], type, size })),
+    );
   }
 
   /** As `cpuset.mems` has it; undefined: all nodes. */

@@ -4,8 +4,8 @@ import { type CpuAndMemory, podCgroupLimits } from "#kubelet/decide/resources/cg
 import type { PodServices } from "#kubelet/pods/pod-services.ts";
 import { containersOf } from "./hint-provider.ts";
 
-export function podLimitsOf(pod: Pod, { resources }: PodServices): CpuAndMemory {
+export function podLimitsOf(pod: Pod, { resources, node }: PodServices): CpuAndMemory {
   const uid = pod.metadata.uid ?? "";
   const hasOwnCpus = containersOf(pod).some(({ name }) => resources.cpus.isExclusive(uid, name));
-  return { ...podCgroupLimits(pod), ...(hasOwnCpus ? { cpuQuotaUs: 0 } : {}) };
+  return { ...podCgroupLimits(pod, node.cfs), ...(hasOwnCpus ? { cpuQuotaUs: 0 } : {}) };
 }

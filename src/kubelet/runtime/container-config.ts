@@ -3,7 +3,8 @@ import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { Mount, UserNamespace } from "#kubelet/cri/common-messages.ts";
 import type { ContainerConfig, Device } from "#kubelet/cri/container-messages.ts";
 import { expand } from "#kubelet/decide/inputs/expand.ts";
-import { containerLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
+import { type CfsQuota, containerLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
+import { type SwapLimits, type SwapSettings, swapLimits } from "#kubelet/decide/resources/swap.ts";
 import { containerAnnotations, containerLabels } from "./labels.ts";
 import { containerSecurityContext, type ImageUser } from "./security-context.ts";
 import { stopSignalNumber } from "./stop-signals.ts";
@@ -35,6 +36,9 @@ export interface ContainerOptions {
   /** Of the pod's sandbox. */
   readonly userNamespace: UserNamespace | undefined;
   readonly memoryCapacityBytes: number;
+  readonly cfs: CfsQuota;
+  readonly swap: SwapSettings;
+  readonly singleProcessOomKill: boolean;
   readonly placement: Placement;
   readonly cgroupVersion: 1 | 2;
   readonly seccompRoot: string;
@@ -44,7 +48,8 @@ export interface ContainerOptions {
 export function containerConfig(options: ContainerOptions): ContainerConfig {
   const { pod, container, restartCount, imageRef, env, mounts } = options;
   const lookUp = (name: string): string | undefined => env.get(name);
-  const limits = containerLimits(pod, container, options.memoryCapacityBytes);
+  const limits = containerLimits(pod, container, options.memoryCapacityBytes, options.cfs);
+  const swap = swapLimits(pod, container, limits.memoryLimitBytes, options.swap);
   const stopSignal = container.lifecycle?.stopSignal;
   return {
     metadata: { name: container.name, attempt: restartCount },
@@ -75,10 +80,22 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
         oomScoreAdj: limits.oomScoreAdj,
         cpusetCpus: options.placement.cpus,
         cpusetMems: options.placement.mems,
-        ...(options.cgroupVersion === 2 ? { unified: { "memory.oom.group": "1" } } : {}),
+        memorySwapLimitInBytes: swap.memorySwapLimitBytes,
+        ...(options.cgroupVersion === 2 ? { unified: unifiedOf(swap, options) } : {}),
       },
       securityContext: containerSecurityContext(options),
     },
+  };
+}
+
+/** Values of files in the cgroup of version 2. */
+function unifiedOf(
+  { swapMaxBytes }: SwapLimits,
+  { singleProcessOomKill }: ContainerOptions,
+): Record<string, string> {
+  return {
+    ...(singleProcessOomKill ? {} : { "memory.oom.group": "1" }),
+    ...(swapMaxBytes === undefined ? {} : { "memory.swap.max": String(swapMaxBytes) }),
   };
 }
 

@@ -9,7 +9,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { TLSSocket } from "node:tls";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { drained } from "#lib/async/drained.ts";
 import { messageOf } from "#lib/caught.ts";
 import { startHttpServer } from "#lib/http/start-http-server.ts";
@@ -36,6 +36,7 @@ export interface KubeletServerOptions {
   readonly port: number;
   /** PEM. Undefined: connections fail until `renew` brings one. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly tlsLimits: TlsLimits;
   /** PEM of the authorities whose client certificates are believed. */
   readonly clientCa: string | undefined;
   readonly access: Access;
@@ -43,6 +44,9 @@ export interface KubeletServerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** In the words of Node's TLS. */
+export type TlsLimits = Pick<SecureContextOptions, "minVersion" | "ciphers">;
 
 export interface KubeletServer {
   readonly port: number;
@@ -55,9 +59,9 @@ export async function startKubeletServer(
   options: KubeletServerOptions,
   signal: AbortSignal,
 ): Promise<KubeletServer> {
-  const { address, port, tls, clientCa } = options;
+  const { address, port, tls, tlsLimits, clientCa } = options;
   let hasCertificate = tls !== undefined;
-  const ca = clientCa === undefined ? {} : { ca: clientCa };
+  const context = { ...tlsLimits, ...(clientCa === undefined ? {} : { ca: clientCa }) };
   const tlsFailed = (): void => {
     if (hasCertificate) return;
     const why = "no serving certificate available for the kubelet";
@@ -67,7 +71,11 @@ export async function startKubeletServer(
     {
       at: { host: address, port },
       // Other ways to authenticate remain for clients without a certificate.
-      tls: { ...tls, ...ca, clientCertificates: clientCa === undefined ? "ignored" : "optional" },
+      tls: {
+        ...tls,
+        ...context,
+        clientCertificates: clientCa === undefined ? "ignored" : "optional",
+      },
       limits: LIMITS,
       tlsFailed,
       request: (message, reply) => void answer(options, message, reply),
@@ -80,7 +88,7 @@ export async function startKubeletServer(
     closed: server.closed,
     renew: (pair) => {
       hasCertificate = true;
-      server.renew({ ...pair, ...ca });
+      server.renew({ ...pair, ...context });
     },
   };
 }
@@ -135,6 +143,9 @@ async function upgrade(
     const decision = await access.decide(credentialsOf(message), method, path);
     if (!decision.allowed) return refuse(socket, decision.code, decision.message);
     const [action = "", ...parts] = path.split("/").filter((part) => part !== "");
+    if (view.allowDebugging === false) {
+      return refuse(socket, 405, "Debug endpoints are disabled.\n");
+    }
     if (!STREAMS.has(action)) return refuse(socket, 404, "404: Page Not Found");
     const found = await streamUrl(view, action, parts.map(decodeURIComponent), query);
     if (!found.ok) return refuse(socket, found.code, found.message);

@@ -21,6 +21,10 @@ export interface KubeletView {
   readonly logsFolder: string;
   /** `enableSystemLogQuery` */
   readonly allowLogQuery: boolean;
+  /** `enableDebuggingHandlers`; unless told otherwise they are. */
+  readonly allowDebugging?: boolean;
+  /** `enableSystemLogHandler` */
+  readonly allowSystemLogs?: boolean;
   readonly machine: MachineFacts;
   readonly cgroupVersion: 1 | 2;
   podCgroup(pod: Pod): string;

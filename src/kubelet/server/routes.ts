@@ -25,11 +25,20 @@ export interface KubeletRequest {
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** Paths that `enableDebuggingHandlers: false` takes away; streams are among them. */
+const DEBUGGING: ReadonlySet<string> = new Set([
+  ...["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "configz"],
+]);
+
 export async function answerRoute(
   view: KubeletView,
   { method, path, query, clock, signal }: KubeletRequest,
 ): Promise<KubeletAnswer> {
   const [root = "", ...parts] = path.split("/").filter((part) => part !== "");
+  const { allowDebugging = true, allowSystemLogs = true } = view;
+  const isDisabled = !allowDebugging && DEBUGGING.has(root);
+  if (isDisabled) return textAnswer(405, "Debug endpoints are disabled.\n");
+  if (root === "logs" && !allowSystemLogs) return textAnswer(405, "logs endpoint is disabled.\n");
   if (root === "checkpoint" && method === "POST") {
     return checkpointRoute(view, parts.map(decodeURIComponent), query, clock);
   }

@@ -8,6 +8,7 @@ import type {
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { Client } from "#client/client.ts";
+import { TransportError } from "#client/transport.ts";
 import { VolumeError } from "./volume-plugin.ts";
 
 export interface ClaimedVolume {
@@ -21,8 +22,34 @@ function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   return volume.ephemeral ? `${pod.metadata.name ?? ""}-${volume.name}` : undefined;
 }
 
+/**
+ * The claims of pods as they were read last, by pod and volume: a volume that was set up once is there
+ * for containers that start again while the API server is away.
+ */
+export class KnownClaims {
+  readonly #claims = new Map<string, ClaimedVolume>();
+
+  /** Undefined for volumes that have no claim. */
+  async get(client: Client, pod: Pod, volume: Volume): Promise<ClaimedVolume | undefined> {
+    const id = `${pod.metadata.uid ?? ""}/${volume.name}`;
+    try {
+      const claimed = await claimedVolume(client, pod, volume);
+      if (claimed !== undefined) this.#claims.set(id, claimed);
+      return claimed;
+    } catch (error) {
+      const known = this.#claims.get(id);
+      if (known === undefined || !(error instanceof TransportError)) throw error;
+      return known;
+    }
+  }
+
+  forget(uid: string): void {
+    for (const id of this.#claims.keys()) if (id.startsWith(`${uid}/`)) this.#claims.delete(id);
+  }
+}
+
 /** Undefined for volumes that have no claim. */
-export async function claimedVolume(
+async function claimedVolume(
   client: Client,
   pod: Pod,
   volume: Volume,

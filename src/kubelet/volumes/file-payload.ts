@@ -1,14 +1,17 @@
 /** The files of configMap, secret, downwardAPI and projected volumes. */
 import type {
+  ClusterTrustBundleProjection,
   ConfigMap,
   DownwardAPIVolumeFile,
   KeyToPath,
   Pod,
+  PodCertificateProjection,
   Secret,
   VolumeProjection,
 } from "#api/generated/core.v1.ts";
 import type { FileContent } from "#host/atomic-folder.ts";
 import { podField, resourceField } from "#kubelet/decide/inputs/downward-api.ts";
+import { messageOf } from "#lib/caught.ts";
 import { VolumeError, type VolumeRequest, type VolumeTools } from "./volume-plugin.ts";
 
 export const DEFAULT_MODE = 0o644;
@@ -18,7 +21,7 @@ export interface Payload {
   readonly refreshAtMs: number | undefined;
 }
 
-/** Later sources overwrite files of earlier ones. */
+/** Later sources overwrite files of earlier ones. Throws with the faults of all sources. */
 export async function composePayload(
   sources: readonly VolumeProjection[],
   defaultMode: number,
@@ -26,33 +29,90 @@ export async function composePayload(
   tools: VolumeTools,
 ): Promise<Payload> {
   const files = new Map<string, FileContent>();
-  let refreshAtMs: number | undefined;
-  for (const source of sources) {
-    if (source.configMap) {
-      const { name = "", items, optional = false } = source.configMap;
-      const object = await tools.objects.configMap(namespaceOf(request.pod), name);
-      addData(files, dataOfConfigMap(object), { items, optional, defaultMode }, "configmap", name);
-    } else if (source.secret) {
-      const { name = "", items, optional = false } = source.secret;
-      const object = await tools.objects.secret(namespaceOf(request.pod), name);
-      addData(files, dataOfSecret(object), { items, optional, defaultMode }, "secret", name);
-    } else if (source.downwardAPI) {
-      addFields(files, source.downwardAPI.items ?? [], defaultMode, request);
-    } else if (source.serviceAccountToken) {
-      const { path, audience, expirationSeconds } = source.serviceAccountToken;
-      const { token, renewAtMs } = await tools.tokens.get(request.pod, {
-        audience,
-        expirationSeconds,
-      });
-      files.set(path, { bytes: Buffer.from(token), ...tokenOwner(request.pod, defaultMode) });
-      refreshAtMs = Math.min(refreshAtMs ?? renewAtMs, renewAtMs);
-    } else {
-      throw new VolumeError(
-        `${Object.keys(source).join()} is not supported in projected volumes of this kubelet`,
-      );
+  const faults: string[] = [];
+  let refreshAtMs = Number.POSITIVE_INFINITY;
+  for (const [sourceIndex, source] of sources.entries()) {
+    try {
+      const content = { files, defaultMode, request, tools, sourceIndex };
+      refreshAtMs = Math.min(refreshAtMs, await addSource(source, content));
+    } catch (error) {
+      faults.push(messageOf(error));
     }
   }
-  return { files, refreshAtMs };
+  if (faults.length > 0) {
+    throw new VolumeError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
+  }
+  return { files, refreshAtMs: Number.isFinite(refreshAtMs) ? refreshAtMs : undefined };
+}
+
+interface Content {
+  readonly files: Map<string, FileContent>;
+  readonly defaultMode: number;
+  readonly request: VolumeRequest;
+  readonly tools: VolumeTools;
+  readonly sourceIndex: number;
+}
+
+/** Answers when the source should be looked at again, whatever happens; Infinity for never. */
+async function addSource(source: VolumeProjection, content: Content): Promise<number> {
+  const { files, defaultMode, request, tools } = content;
+  const { pod } = request;
+  if (source.configMap) {
+    const { name = "", items, optional = false } = source.configMap;
+    const object = await tools.objects.configMap(namespaceOf(pod), name);
+    addData(files, dataOfConfigMap(object), { items, optional, defaultMode }, "configmap", name);
+  } else if (source.secret) {
+    const { name = "", items, optional = false } = source.secret;
+    const object = await tools.objects.secret(namespaceOf(pod), name);
+    addData(files, dataOfSecret(object), { items, optional, defaultMode }, "secret", name);
+  } else if (source.downwardAPI) {
+    addFields(files, source.downwardAPI.items ?? [], defaultMode, request);
+  } else if (source.serviceAccountToken) {
+    const { path, audience, expirationSeconds } = source.serviceAccountToken;
+    const { token, renewAtMs } = await tools.tokens.get(pod, { audience, expirationSeconds });
+    files.set(path, ownFile(token, pod, defaultMode));
+    return renewAtMs;
+  } else if (source.clusterTrustBundle) {
+    const text = await trustAnchors(source.clusterTrustBundle, pod, tools);
+    files.set(source.clusterTrustBundle.path, ownFile(text, pod, defaultMode));
+  } else if (source.podCertificate) {
+    return addCertificate(source.podCertificate, content);
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+async function trustAnchors(
+  { name, signerName, labelSelector, optional = false }: ClusterTrustBundleProjection,
+  { metadata: { uid = "" } }: Pod,
+  { trustBundles }: VolumeTools,
+): Promise<string> {
+  if (name !== undefined) return trustBundles.byName(uid, name, optional);
+  if (signerName !== undefined) {
+    return trustBundles.bySigner(uid, signerName, labelSelector, optional);
+  }
+  throw new VolumeError(
+    "ClusterTrustBundle projection requires either name or signerName to be set",
+  );
+}
+
+async function addCertificate(
+  projection: PodCertificateProjection,
+  { files, defaultMode, request: { pod, volume }, tools, sourceIndex }: Content,
+): Promise<number> {
+  const source = { pod, volumeName: volume.name, sourceIndex, projection };
+  const { key, chain, lookAtMs } = await tools.certificates.get(source);
+  const { credentialBundlePath, keyPath, certificateChainPath } = projection;
+  const add = (path: string | undefined, text: string): void => {
+    if (path) files.set(path, ownFile(text, pod, defaultMode));
+  };
+  add(credentialBundlePath, key + chain);
+  add(keyPath, key);
+  add(certificateChainPath, chain);
+  return lookAtMs;
+}
+
+function ownFile(text: string, pod: Pod, defaultMode: number): FileContent {
+  return { bytes: Buffer.from(text), ...ownerOf(pod, defaultMode) };
 }
 
 function namespaceOf({ metadata }: Pod): string {
@@ -108,8 +168,8 @@ function addFields(
   }
 }
 
-/** One user of all containers owns the token alone; a group of the volume may read it. */
-function tokenOwner({ spec }: Pod, defaultMode: number): { mode: number; uid?: number } {
+/** One user of all containers owns a credential alone; a group of the volume may read it. */
+function ownerOf({ spec }: Pod, defaultMode: number): { mode: number; uid?: number } {
   if (spec.securityContext?.fsGroup !== undefined) return { mode: 0o600 };
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   const users = new Set(

@@ -21,7 +21,7 @@ import {
   volumeFolder,
   volumesFolder,
 } from "#kubelet/pods/pod-paths.ts";
-import { claimedVolume } from "./claims.ts";
+import { KnownClaims } from "./claims.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { volumePlugins } from "./plugins.ts";
 import {
@@ -48,6 +48,7 @@ export class PodVolumes {
   /** Volumes whose ownership was set in the life of this kubelet. */
   readonly #owned = new Set<string>();
 
+  readonly #claims = new KnownClaims();
   readonly #plugins: readonly VolumePlugin[];
   readonly #measure: MeasureStorage;
 
@@ -93,6 +94,7 @@ export class PodVolumes {
 
   async tearDown(uid: string): Promise<void> {
     this.stats.forget(uid);
+    this.#claims.forget(uid);
     const devices = volumeDevicesFolder(this.#paths, uid);
     for (const { name, tearDown, tearDownBlock } of this.#plugins) {
       const mounts = join(volumesFolder(this.#paths, uid), pluginFolder(name));
@@ -117,7 +119,7 @@ export class PodVolumes {
     volume: Volume,
     place: PodPlace,
   ): Promise<{ readonly result: MountedVolume; readonly stats: MeasuredVolume | undefined }> {
-    const claimed = await claimedVolume(this.#tools.client, pod, volume);
+    const claimed = await this.#claims.get(this.#tools.client, pod, volume);
     const persistentVolume = claimed?.persistentVolume;
     const plugin = this.#plugins.find((one) => one.accepts({ volume, persistentVolume }));
     if (plugin === undefined) {

@@ -7,7 +7,9 @@ import type {
 } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
 import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
+import type { PodCertificates } from "#kubelet/objects/pod-certificates.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import type { TrustBundles } from "#kubelet/objects/trust-bundles.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -19,6 +21,8 @@ export interface VolumeTools {
   readonly logger: Logger;
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly certificates: PodCertificates;
 }
 
 export interface VolumeRequest {

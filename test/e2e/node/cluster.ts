@@ -71,6 +71,8 @@ interface StateView {
 export interface NodeClusterOptions {
   /** More environment of the kubelet, by the machine's folder. */
   env?(dir: string): Record<string, string>;
+  /** More flags of the control plane. */
+  readonly upArgs?: readonly string[];
   /** Before anything runs on the machine. */
   prepare?(machine: Machine): Promise<void>;
 }
@@ -85,7 +87,7 @@ export async function startNodeCluster(
   try {
     await mkdir(join(machine.dir, "manifests"));
     await options.prepare?.(machine);
-    return await startIn(machine, kubeletArgs(machine.dir), options.env?.(machine.dir) ?? {});
+    return await startIn(machine, kubeletArgs(machine.dir), options);
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
@@ -95,9 +97,10 @@ export async function startNodeCluster(
 async function startIn(
   machine: Machine,
   kubeletArgs: readonly string[],
-  kubeletEnv: Record<string, string>,
+  { env, upArgs = [] }: NodeClusterOptions,
 ): Promise<NodeCluster> {
   const { dir } = machine;
+  const kubeletEnv = env?.(dir) ?? {};
   const data = join(dir, "data");
   let log = "";
   const run = (
@@ -118,7 +121,7 @@ async function startIn(
     "-c",
     "ip link add node0 type bridge && ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up",
   ]);
-  const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(PORT)];
+  const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(PORT), ...upArgs];
   let controlPlane: ReturnType<Machine["start"]> | undefined;
   const startControlPlane = async (): Promise<void> => {
     const starts = (): number => log.split("KUBECONFIG").length;

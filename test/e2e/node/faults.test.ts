@@ -71,23 +71,33 @@ test("containerd killed and back: the node is not Ready meanwhile, containers ar
   await until(async () => (await statusOf("crashing")).restartCount > restartCount, LONG);
 }, 120_000);
 
-test("API server away and back: pods go on, what happened meanwhile is reported", async () => {
+test("API server away for ten minutes and back: pods go on, what happened meanwhile is reported", async () => {
+  await cluster.apply(...claimed(join(cluster.machine.dir, "claimed")));
+  await until(async () => (await statusOf("claimed")).restartCount > 0, LONG);
   const before = await statusOf("steady");
   const { restartCount } = await statusOf("crashing");
   await cluster.killControlPlane();
   const seen = cluster.log().length;
   await until(() => cluster.log().slice(seen).includes("lease was not renewed"), LONG);
-  const pids = async (): Promise<string> =>
-    (await cluster.machine.run("pgrep", ["-f", "sleep 0.3"])).stdout;
-  const first = await pids();
-  await until(async () => (await pids()) !== first, LONG); // restarted without an API server
+  await writeFile(join(cluster.machine.dir, "clock"), "+600s\n");
+  // Restarted without an API server, with a claim too.
+  for (const marker of ["sleep 0.3", "sleep 0.4"]) {
+    const pids = async (): Promise<string> =>
+      (await cluster.machine.run("pgrep", ["-f", marker])).stdout;
+    for (let restart = 0; restart < 2; restart++) {
+      const known = await pids();
+      await until(async () => ![known, ""].includes(await pids()), LONG);
+    }
+  }
   await cluster.startControlPlane();
+  await writeFile(join(cluster.machine.dir, "clock"), "+0s\n");
   await until(async () => (await statusOf("crashing")).restartCount > restartCount, LONG);
   await until(() => isReady("steady"), LONG);
   const after = await statusOf("steady");
   assert.deepEqual([after.containerID, after.restartCount], [before.containerID, 0]);
   await until(async () => (await nodeReady()).status === "True", LONG);
-}, 120_000);
+  await cluster.kubectl("delete", "pod", "claimed", "--grace-period=1");
+}, 240_000);
 
 test("a node that comes back: pods that were evicted and deleted meanwhile are stopped", async () => {
   const marker = "while :; do sleep 0.7; done";
@@ -181,6 +191,31 @@ function renewTime(): Promise<string> {
 
 function container(script: string): Record<string, unknown> {
   return { name: "main", image: BUSYBOX, imagePullPolicy: "Never", command: ["sh", "-c", script] };
+}
+
+/** A pod with a claim whose container keeps ending. */
+function claimed(path: string): object[] {
+  const capacity = { storage: "1Mi" };
+  const volume = { accessModes: ["ReadWriteOnce"], storageClassName: "" };
+  const mounted = {
+    ...container("touch /data/seen && sleep 0.4; exit 1"),
+    volumeMounts: [{ name: "data", mountPath: "/data" }],
+  };
+  return [
+    {
+      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: "claimed" } },
+      spec: { ...volume, capacity, hostPath: { path, type: "DirectoryOrCreate" } },
+    },
+    {
+      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim" },
+      metadata: { name: "claimed", namespace: "default" },
+      spec: { ...volume, volumeName: "claimed", resources: { requests: capacity } },
+    },
+    pod("claimed", {
+      containers: [mounted],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "claimed" } }],
+    }),
+  ];
 }
 
 function pod(name: string, spec: object): object {

@@ -7,6 +7,7 @@ import { NODE, type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
 import { CSI_DRIVER, DEVICE_RESOURCE, DRA_DRIVER } from "./plugins/plugin-names.ts";
 import { startPlugin } from "./plugins/start-plugin.ts";
+import { allocatableResources, getPodResources } from "./pod-resources.ts";
 import { BUSYBOX } from "./runtime.ts";
 
 let cluster: NodeCluster;
@@ -184,6 +185,13 @@ describe("device plug-ins", () => {
     await running("lamp");
     const output = await nonEmpty(async () => (await cluster.kubectl("logs", "lamp")).trim());
     assert.equal(output, "lamp-3 started-lamp-3 device");
+    const [lamp] = (await getPodResources(cluster, "lamp"))?.containers ?? [];
+    assert.deepEqual(lamp?.devices[0]?.deviceIds, ["lamp-3"]);
+    const allocatable = (await allocatableResources(cluster)).devices;
+    assert.deepEqual(allocatable.flatMap(({ deviceIds }) => deviceIds).sort(), [
+      "lamp-2",
+      "lamp-3",
+    ]);
 
     await cluster.stopKubelet("SIGKILL");
     await rm(join(cluster.machine.dir, "lamps", "broken", "lamp-1"));
@@ -243,6 +251,11 @@ describe("DRA", () => {
     await running("claiming");
     const noted = () => readFile(join(data, "calls"), "utf8");
     assert.equal(await noted(), "prepare lamp-claim\n");
+    const [described] = (await getPodResources(cluster, "claiming"))?.containers ?? [];
+    const [claimed] = described?.dynamicResources ?? [];
+    assert.equal(claimed?.claimName, "lamp-claim");
+    assert.equal(claimed?.claimResources[0]?.driverName, DRA_DRIVER);
+    assert.equal(claimed?.claimResources[0]?.deviceName, "dev-1");
 
     await cluster.stopKubelet("SIGKILL");
     cluster.startKubelet();

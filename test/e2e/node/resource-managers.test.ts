@@ -6,6 +6,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { difference, formatCpuSet, parseCpuSet } from "#kubelet/decide/resources/cpu-set.ts";
 import { type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
+import { allocatableResources, getPodResources, listPodResources } from "./pod-resources.ts";
 import { BUSYBOX } from "./runtime.ts";
 
 let cluster: NodeCluster;
@@ -42,6 +43,19 @@ test("cpuManagerPolicy static: exclusive CPUs for a Guaranteed pod, the shared p
   assert.equal(state.policyName, "static");
   assert.equal(state.defaultCpuSet, left);
   assert.deepEqual(state.entries, { [uid]: { main: own } });
+  const [described] = (await getPodResources(cluster, "own"))?.containers ?? [];
+  assert.deepEqual(described?.cpuIds, parseCpuSet(own));
+  const topology = { nodes: [{ id: 0 }] };
+  assert.deepEqual(described?.memory, [{ memoryType: "memory", size: 64 * 1024 ** 2, topology }]);
+  const { cpuIds, memory } = await allocatableResources(cluster);
+  assert.deepEqual(cpuIds, difference(parseCpuSet(all), [0]));
+  assert.equal(memory[0]?.memoryType, "memory");
+  const names = (await listPodResources(cluster)).map(({ name }) => name);
+  assert.deepEqual(names.sort(), ["own", "shared"]);
+  await assert.rejects(
+    getPodResources(cluster, "absent"),
+    /pod absent in namespace default not found/,
+  );
 
   await cluster.stopKubelet("SIGKILL");
   cluster.startKubelet();
@@ -52,6 +66,21 @@ test("cpuManagerPolicy static: exclusive CPUs for a Guaranteed pod, the shared p
   await hasCpus("shared", all);
   await hasCpus("later", all);
 }, 120_000);
+
+test("enforceNodeAllocatable: the cgroup of all pods has the node's memory as its limit; healthz answers on 10248", async () => {
+  const { cgroupRoot, run } = cluster.machine;
+  const path = "jsonpath={.items[0].status.capacity.memory}";
+  const capacity = await cluster.kubectl("get", "nodes", "-o", path);
+  const group = `${cgroupRoot}/kubepods`;
+  const files = [
+    `/sys/fs/cgroup/memory${group}/memory.limit_in_bytes`,
+    `/sys/fs/cgroup${group}/memory.max`,
+  ];
+  const { stdout } = await run("sh", ["-c", `cat ${files.join(" ")} 2>/dev/null`]);
+  assert.equal(`${Number(stdout) / 1024}Ki`, capacity);
+  const health = await run("busybox", ["wget", "-qO-", "http://127.0.0.1:10248/healthz"]);
+  assert.equal(health.stdout, "ok");
+}, 60_000);
 
 test("rotateServerCertificates: the kubelet serves with a certificate of kubernetes.io/kubelet-serving once it is approved", async () => {
   await cluster.stopKubelet("SIGTERM");

@@ -254,3 +254,18 @@ test("flags of a kubeadm manifest are accepted; those without effect are reporte
       "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305:AES128-SHA",
   });
 });
+
+test("feature gates that can be switched: those that are on, AllBeta included", () => {
+  const gates = (value: string) => {
+    const { features, withoutEffect } = parseFlags([`--feature-gates=${value}`]);
+    return { features, withoutEffect };
+  };
+  assert.deepEqual(gates("PodCertificateRequest=true,ClusterTrustBundle=false"), {
+    features: ["PodCertificateRequest"],
+    withoutEffect: [],
+  });
+  assert.deepEqual(gates("AllBeta=true,ClusterTrustBundle=false"), {
+    features: ["ClusterTrustBundleProjection", "PodCertificateRequest"],
+    withoutEffect: ["--feature-gates"],
+  });
+});

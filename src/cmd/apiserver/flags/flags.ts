@@ -1,6 +1,6 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
 import type { HistoryPolicy } from "#store/history-policy.ts";
-import { checkFeatureGates } from "../../flags/feature-gates.ts";
+import { checkFeatureGates, featureSwitches } from "../../flags/feature-gates.ts";
 import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../../flags/log-flags.ts";
 import { FlagError, parseArguments } from "../../flags/parse-flags.ts";
 import type { EtcdOverride } from "./etcd-overrides-flag.ts";
@@ -116,6 +116,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: { readonly first: number; readonly last: number };
   readonly allowPrivileged: boolean;
+  /** Names of features that are off by default and on here. */
+  readonly features: readonly string[];
   readonly eventTtlSeconds: number;
   readonly runtimeConfig: Readonly<Record<string, boolean>>;
   readonly enablePriorityAndFairness: boolean;
@@ -142,7 +144,10 @@ export interface ApiServerFlags extends LogFlags {
 
 /** As the parser declares them. What has another name or form in the end is here as it was given. */
 interface GivenFlags
-  extends Omit<ApiServerFlags, "authorizationMode" | "tlsMinVersion" | "withoutEffect">,
+  extends Omit<
+      ApiServerFlags,
+      "authorizationMode" | "features" | "tlsMinVersion" | "withoutEffect"
+    >,
     GivenLogFlags {
   readonly authorizationMode: readonly string[] | undefined;
   readonly eventTtl: number;
@@ -157,10 +162,12 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
   const raw = parseArguments(flagParser(), args).opts<GivenFlags>();
   const withoutEffect = checkOtherFlags({ ...raw });
   checkFeatureGates(raw.featureGates);
+  const features = featureSwitches(raw.featureGates);
   const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion } = raw;
   return checkFlags({
     ...raw,
-    withoutEffect,
+    features: features.enabled,
+    withoutEffect: withoutEffect.filter((flag) => flag !== GATES_FLAG || !features.areAllKnown),
     authorizationMode: modesOf(raw),
     shutdownDelaySeconds: shutdownDelayDuration,
     tlsMinVersion: tlsVersionOf(tlsMinVersion ?? ""),
@@ -169,6 +176,8 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
     ...logFlagsOf(raw),
   });
 }
+
+const GATES_FLAG = "--feature-gates";
 
 /** A file says who decides, or the modes do. */
 function modesOf({ authorizationMode, authorizationConfig }: GivenFlags): readonly string[] {

@@ -5,7 +5,6 @@ import { quantityMilliValue, quantityOf, quantityValue } from "#api/meta/quantit
 import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { isSidecar } from "../restart.ts";
 
-const CPU_PERIOD_US = 100_000;
 const SHARES_MIN = 2;
 const SHARES_MAX = 262_144;
 const QUOTA_MIN_US = 1_000;
@@ -24,38 +23,47 @@ export interface ContainerLimits extends CpuAndMemory {
   readonly oomScoreAdj: number;
 }
 
+/** How limits of cpu are enforced. */
+export interface CfsQuota {
+  readonly isEnforced: boolean;
+  readonly periodUs: number;
+}
+
+const DEFAULT_CFS: CfsQuota = { isEnforced: true, periodUs: 100_000 };
+
 function sharesOf(milliCpu: number): number {
   if (milliCpu === 0) return SHARES_MIN;
   return Math.min(SHARES_MAX, Math.max(SHARES_MIN, Math.floor((milliCpu * 1024) / 1000)));
 }
 
 /** 0: no quota. */
-function quotaOf(milliCpu: number): number {
-  if (milliCpu === 0) return 0;
-  return Math.max(QUOTA_MIN_US, Math.floor((milliCpu * CPU_PERIOD_US) / 1000));
+function quotaOf(milliCpu: number, { isEnforced, periodUs }: CfsQuota): number {
+  if (milliCpu === 0 || !isEnforced) return 0;
+  return Math.max(QUOTA_MIN_US, Math.floor((milliCpu * periodUs) / 1000));
 }
 
 export function containerLimits(
   pod: Pod,
   container: Container,
   memoryCapacityBytes: number,
+  cfs: CfsQuota = DEFAULT_CFS,
 ): ContainerLimits {
   const { requests = {}, limits = {} } = container.resources ?? {};
   const cpuLimit = milli(limits.cpu ?? pod.spec.resources?.limits?.cpu);
   const memoryLimit = bytes(limits.memory ?? pod.spec.resources?.limits?.memory);
   const cpuRequest = requests.cpu === undefined ? cpuLimit : milli(requests.cpu);
-  const quota = quotaOf(cpuLimit);
+  const quota = quotaOf(cpuLimit, cfs);
   return {
     cpuShares: sharesOf(cpuRequest),
     ...(quota === 0 ? {} : { cpuQuotaUs: quota }),
-    cpuPeriodUs: CPU_PERIOD_US,
+    cpuPeriodUs: cfs.periodUs,
     ...(memoryLimit === 0 ? {} : { memoryLimitBytes: memoryLimit }),
     oomScoreAdj: oomScoreAdj(pod, container, memoryCapacityBytes),
   };
 }
 
 /** The cgroup of the whole pod. */
-export function podCgroupLimits(pod: Pod): CpuAndMemory {
+export function podCgroupLimits(pod: Pod, cfs: CfsQuota = DEFAULT_CFS): CpuAndMemory {
   const qos = qosClassOf(pod.spec);
   if (qos === "BestEffort") return { cpuShares: SHARES_MIN };
   const requests = podRequests(pod);
@@ -72,12 +80,21 @@ export function podCgroupLimits(pod: Pod): CpuAndMemory {
   return {
     cpuShares,
     ...(isDeclared("cpu")
-      ? { cpuQuotaUs: quotaOf(milli(limits.cpu) + milli(overhead.cpu)), cpuPeriodUs: CPU_PERIOD_US }
+      ? {
+          cpuQuotaUs: quotaOf(milli(limits.cpu) + milli(overhead.cpu), cfs),
+          cpuPeriodUs: cfs.periodUs,
+        }
       : {}),
     ...(isDeclared("memory")
       ? { memoryLimitBytes: bytes(limits.memory) + bytes(overhead.memory) }
       : {}),
   };
+}
+
+/** The cgroup of all pods: amounts of the node without what is reserved for the system. */
+export function nodeCgroupLimits(amounts: Readonly<Record<string, string>>): CpuAndMemory {
+  const memoryLimitBytes = bytes(amounts.memory);
+  return { cpuShares: sharesOf(milli(amounts.cpu)), memoryLimitBytes };
 }
 
 function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {

@@ -29,6 +29,10 @@ export interface AccessOptions {
   /** `authentication.webhook.enabled` */
   readonly tokens: boolean;
   readonly authorization: "Webhook" | "AlwaysAllow";
+  /** How long answers of the API server are believed. */
+  readonly tokenCacheMs?: number;
+  readonly authorizedCacheMs?: number;
+  readonly unauthorizedCacheMs?: number;
 }
 
 /** What a request shows of its sender. */
@@ -56,9 +60,11 @@ export class Access {
 
   constructor(options: AccessOptions) {
     this.#options = options;
-    this.#tokens = new ExpiringAnswers(options.clock, () => TOKEN_VALID_MS);
+    const { tokenCacheMs = TOKEN_VALID_MS, authorizedCacheMs = ALLOWED_VALID_MS } = options;
+    const { unauthorizedCacheMs = DENIED_VALID_MS } = options;
+    this.#tokens = new ExpiringAnswers(options.clock, () => tokenCacheMs);
     this.#decisions = new ExpiringAnswers(options.clock, (allowed) =>
-      allowed ? ALLOWED_VALID_MS : DENIED_VALID_MS,
+      allowed ? authorizedCacheMs : unauthorizedCacheMs,
     );
   }
 

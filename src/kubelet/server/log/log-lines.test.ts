@@ -54,7 +54,9 @@ describe("container log", () => {
       fc.property(fc.array(fc.nat(bytes.length)), (cuts) => {
         const lines = new LogLines({ timestamps: false, stream: "All" });
         const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
-        const parts = at.slice(1).map((end, i) => lines.add(bytes.subarray(at[i], end)));
+        const parts = at
+          .slice(1)
+          .map((end, i) => lines.add(Buffer.from(bytes.subarray(at[i], end))));
         assert.equal(Buffer.concat(parts).toString(), want);
       }),
     );

@@ -53,18 +53,18 @@ export const daemonSetKind = defineKind<DaemonSet>({
     return count === undefined ? undefined : int64Fault(count);
   },
   defaults,
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     draft.status = keep(NO_STATUS);
     draft.metadata.generation = 1;
     setTemplateGeneration(draft, Math.max(templateGeneration(draft), 1));
-    dropDisabledTemplateFields(draft.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context);
   },
   validate: (set, context) => [
     ...validateFinalizers(set.metadata),
     ...validateSpec(set, templateRules(context)),
   ],
-  prepareUpdate: (draft, old) => {
-    dropDisabledTemplateFields(draft.spec.template, old.spec.template);
+  prepareUpdate: (draft, old, context) => {
+    dropDisabledTemplateFields(draft.spec.template, context, old.spec.template);
     draft.status = keep(old.status);
     const changed = specsDiffer(draft.spec.template, old.spec.template);
     setTemplateGeneration(draft, templateGeneration(old) + (changed ? 1 : 0));

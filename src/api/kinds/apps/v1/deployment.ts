@@ -4,7 +4,7 @@ import { fieldSet } from "#api/apply/field-set.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { assign, keep } from "#api/draft.ts";
 import type { Deployment, DeploymentSpec, DeploymentStrategy } from "#api/generated/apps.v1.ts";
-import { type Draft, defineKind } from "#api/kind.ts";
+import { type Draft, defineKind, type RuleContext } from "#api/kind.ts";
 import { containerColumns } from "#api/kinds/core/v1/container-columns.ts";
 import { defaultPodTemplate } from "#api/kinds/core/v1/pod/defaults.ts";
 import { dropDisabledTemplateFields } from "#api/kinds/core/v1/pod/drop-disabled.ts";
@@ -48,10 +48,10 @@ export const deploymentKind = defineKind<Deployment>({
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults,
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     draft.status = {};
     draft.metadata.generation = 1;
-    dropDisabledTemplateFields(draft.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context);
   },
   validate: (deployment, context) => [
     ...validateFinalizers(deployment.metadata),
@@ -123,9 +123,9 @@ function defaults({ metadata, spec }: Draft<Deployment>): void {
 }
 
 /** Annotations count too, since they are copied to the ReplicaSets. */
-function prepareUpdate(draft: Draft<Deployment>, old: Deployment): void {
+function prepareUpdate(draft: Draft<Deployment>, old: Deployment, context: RuleContext): void {
   draft.status = keep(old.status);
-  dropDisabledTemplateFields(draft.spec.template, old.spec.template);
+  dropDisabledTemplateFields(draft.spec.template, context, old.spec.template);
   const { annotations } = draft.metadata;
   const changed =
     specsDiffer(draft.spec, old.spec) ||

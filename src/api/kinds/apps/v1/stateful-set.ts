@@ -35,20 +35,20 @@ export const statefulSetKind = defineKind<StatefulSet>({
   nameRule: nameIsDnsLabel,
   unconditionalUpdate: true,
   defaults,
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     draft.status = { replicas: 0, availableReplicas: 0 };
     draft.metadata.generation = 1;
     dropMaxUnavailable(draft);
-    dropDisabledTemplateFields(draft.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context);
   },
   validate: ({ metadata, spec }, context) => [
     ...validateFinalizers(metadata),
     ...validateStatefulSetSpec(spec, templateRules(context), SPEC, {}),
   ],
-  prepareUpdate: (draft, old) => {
+  prepareUpdate: (draft, old, context) => {
     draft.status = keep(old.status);
     dropMaxUnavailable(draft, old);
-    dropDisabledTemplateFields(draft.spec.template, old.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context, old.spec.template);
     countChange(draft, old, specsDiffer(draft.spec, old.spec));
   },
   validateUpdate: validateStatefulSetUpdate,

@@ -42,16 +42,16 @@ export const cronJobKind = defineKind<CronJob>({
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults,
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     draft.status = {};
     draft.metadata.generation = 1;
-    dropDisabledTemplateFields(draft.spec.jobTemplate.spec.template);
+    dropDisabledTemplateFields(draft.spec.jobTemplate.spec.template, context);
   },
   validate: validateCreate,
-  prepareUpdate: (draft, old) => {
+  prepareUpdate: (draft, old, context) => {
     draft.status = keep(old.status);
     const { template } = old.spec.jobTemplate.spec;
-    dropDisabledTemplateFields(draft.spec.jobTemplate.spec.template, template);
+    dropDisabledTemplateFields(draft.spec.jobTemplate.spec.template, context, template);
     countChange(draft, old, specsDiffer(draft.spec, old.spec));
   },
   validateUpdate: (cronJob, old, context) => [

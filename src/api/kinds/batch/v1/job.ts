@@ -35,16 +35,16 @@ export const jobKind = defineKind<Job>({
     defaultJobSpec(job.spec);
     defaultLabels(job);
   },
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     if (!draft.spec.manualSelector) generateSelector(draft);
     draft.status = {};
     draft.metadata.generation = 1;
-    dropDisabledTemplateFields(draft.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context);
   },
   validate: validateJobCreate,
-  prepareUpdate: (draft, old) => {
+  prepareUpdate: (draft, old, context) => {
     draft.status = keep(old.status);
-    dropDisabledTemplateFields(draft.spec.template, old.spec.template);
+    dropDisabledTemplateFields(draft.spec.template, context, old.spec.template);
     countChange(draft, old, specsDiffer(draft.spec, old.spec));
   },
   validateUpdate: validateJobUpdate,

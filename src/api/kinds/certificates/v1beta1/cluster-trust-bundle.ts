@@ -29,7 +29,7 @@ const spec: KindSpec<ClusterTrustBundle> = {
   scope: "Cluster",
   schema: builtInSchema("certificates.v1beta1.ClusterTrustBundle"),
   nameRule: (name, prefix, bundle) =>
-    bundle === undefined ? [] : nameFaults(name, prefix, bundle.spec.signerName ?? ""),
+    bundle === undefined ? [] : trustBundleNameFaults(name, prefix, bundle.spec.signerName ?? ""),
   validate: (bundle) => [...validateFinalizers(bundle.metadata), ...validateBundle(bundle, true)],
   validateUpdate: (bundle, old) => [
     ...validateKubeMeta(bundle.metadata, { namespaced: false, nameRule: nameRuleOf(bundle) }),
@@ -65,7 +65,7 @@ export const clusterTrustBundleV1alpha1Kind = alsoServedAs(
 );
 
 function nameRuleOf({ spec }: ClusterTrustBundle): NameRule {
-  return (name, prefix) => nameFaults(name, prefix, spec.signerName ?? "");
+  return (name, prefix) => trustBundleNameFaults(name, prefix, spec.signerName ?? "");
 }
 
 function validateBundle({ spec }: ClusterTrustBundle, readBundle: boolean): FieldError[] {
@@ -78,7 +78,11 @@ function validateBundle({ spec }: ClusterTrustBundle, readBundle: boolean): Fiel
   return errors;
 }
 
-function nameFaults(name: string, prefix: boolean, signerName: string): readonly string[] {
+export function trustBundleNameFaults(
+  name: string,
+  prefix: boolean,
+  signerName: string,
+): readonly string[] {
   if (signerName === "") {
     if (name.includes(":")) {
       return ['ClusterTrustBundle without signer name must not have ":" in its name'];

@@ -22,6 +22,13 @@ const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 const EXPIRATION_SECONDS_MIN = 60 * 60;
 const EXPIRATION_SECONDS_MAX = 91 * 24 * 60 * 60;
 const KUBERNETES_EXPIRATION_SECONDS_MAX = 24 * 60 * 60;
+
+/** The longest life that a signer may be asked for. */
+export function expirationSecondsMax(signerName: string): number {
+  return isKubernetesSigner(signerName)
+    ? KUBERNETES_EXPIRATION_SECONDS_MAX
+    : EXPIRATION_SECONDS_MAX;
+}
 const SPEC = Path.of("spec");
 
 export function validatePodRequest(
@@ -30,7 +37,10 @@ export function validatePodRequest(
 ): FieldError[] {
   const errors = [
     ...validateSignerName(spec.signerName, SPEC.child("signerName")),
-    ...validateUserAnnotations(spec.unverifiedUserAnnotations),
+    ...validateUserAnnotations(
+      spec.unverifiedUserAnnotations,
+      SPEC.child("unverifiedUserAnnotations"),
+    ),
     ...validateIdentity(spec, "podName", "podUID"),
     ...validateIdentity(spec, "serviceAccountName", "serviceAccountUID"),
     ...validateIdentity(spec, "nodeName", "nodeUID"),
@@ -38,9 +48,7 @@ export function validatePodRequest(
   const { maxExpirationSeconds: expiration, signerName } = spec;
   const expirationPath = SPEC.child("maxExpirationSeconds");
   if (expiration === undefined) return [...errors, required(expirationPath, "must be set")];
-  const max = isKubernetesSigner(signerName)
-    ? KUBERNETES_EXPIRATION_SECONDS_MAX
-    : EXPIRATION_SECONDS_MAX;
+  const max = expirationSecondsMax(signerName);
   if (expiration < EXPIRATION_SECONDS_MIN || expiration > max) {
     const detail = `must be in the range [${EXPIRATION_SECONDS_MIN}, ${max}]`;
     errors.push(invalid(expirationPath, expiration, detail));
@@ -63,10 +71,10 @@ function validateIdentity(
   return errors;
 }
 
-function validateUserAnnotations(
+export function validateUserAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
+  path: Path,
 ): FieldError[] {
-  const path = SPEC.child("unverifiedUserAnnotations");
   const errors: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {

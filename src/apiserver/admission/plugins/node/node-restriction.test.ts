@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Kind } from "#api/kind.ts";
+import { podCertificateRequestKind } from "#api/kinds/certificates/v1beta1/pod-certificate-request.ts";
 import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
@@ -194,4 +195,52 @@ describe("tokens for pods", () => {
 test("NodeRestriction: users that are no nodes are not restricted", async () => {
   const alice = { name: "alice", groups: [] };
   assert.equal(await attempt(nodeKind, object("n2", { spec: {} }), { user: alice }), undefined);
+});
+
+describe("PodCertificateRequests", () => {
+  const spec = {
+    ...{ signerName: "a.b/c", podName: "mine", podUID: "mine-uid", nodeName: "n1" },
+    ...{ nodeUID: "node-uid", serviceAccountName: "bot", serviceAccountUID: "bot-uid" },
+  };
+  const rows: { name: string; changes: Loose; says?: string }[] = [
+    { name: "for an own pod that mounts a certificate of the signer", changes: {} },
+    {
+      name: "for another node",
+      changes: { nodeName: "n2" },
+      says: 'PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"',
+    },
+    {
+      name: "for a pod of another node",
+      changes: { podName: "theirs", podUID: "theirs-uid" },
+      says: 'pod "ns/theirs" is not running on node "n1" named in the PodCertificateRequest',
+    },
+    {
+      name: "for another service account",
+      changes: { serviceAccountName: "admin" },
+      says: 'PodCertificateRequest for pod "ns/mine" contains serviceAccountName ("admin") that differs from running pod ("bot")',
+    },
+    {
+      name: "for another pod of the name",
+      changes: { podUID: "old" },
+      says: 'contains pod UID ("old") which differs from running pod "mine-uid"',
+    },
+    {
+      name: "of a signer that no volume names",
+      changes: { signerName: "a.b/other" },
+      says: 'pod "ns/mine" does not mount a podCertificate projected volume for signer "a.b/other"',
+    },
+  ];
+  test.each(rows)("$name", async ({ changes, says }) => {
+    const objects = world();
+    const podCertificate = { signerName: "a.b/c", keyType: "ED25519", keyPath: "k" };
+    const volumes = [{ name: "c", projected: { sources: [{ podCertificate }] } }];
+    const own = { nodeName: "n1", serviceAccountName: "bot", volumes };
+    objects.put(podKind, object("mine", { spec: own }, { uid: "mine-uid" }));
+    objects.put(serviceAccountKind, object("bot", {}, { uid: "bot-uid" }));
+    const plugin = nodeRestriction(alwaysDeny, ["PodCertificateRequest"]);
+    const made = object("req", { spec: { ...spec, ...changes } });
+    const { status } = await admitWith(plugin, podCertificateRequestKind, made, { objects, user });
+    if (says === undefined) assert.equal(status, undefined);
+    else assert.ok(status?.message?.includes(says), status?.message);
+  });
 });

@@ -20,6 +20,7 @@ import { bodyOf, oldObject, writtenObject } from "../../requests.ts";
 import { certificateRequestSubject } from "../certificates.ts";
 import { forbiddenLabels } from "./node-labels.ts";
 import { mirrorPodFault } from "./node-mirror-pods.ts";
+import { podCertificateFault } from "./pod-certificate-requests.ts";
 import { audienceFault } from "./token-audiences.ts";
 
 const LEASE_NAMESPACE = "kube-node-lease";
@@ -33,12 +34,17 @@ interface Write {
   readonly request: AdmissionRequest;
   readonly objects: Objects;
   readonly authorizer: Authorizer;
+  readonly features: readonly string[];
 }
 
 /** A text refuses, as does a Status of another kind. */
 type Judgement = string | Status | undefined;
 
-export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
+/** `features`: names of those that are off by default and on here. */
+export function nodeRestriction(
+  authorizer: Authorizer,
+  features: readonly string[] = [],
+): AdmissionPlugin {
   return {
     name: "NodeRestriction",
     operations: ["CREATE", "UPDATE", "DELETE"],
@@ -51,7 +57,7 @@ export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
         return failure(refuse(request, why));
       }
       const judge = JUDGES[`${kind.group}/${kind.names.plural}`];
-      return andThen(judge?.({ node, request, objects, authorizer }), (fault) => {
+      return andThen(judge?.({ node, request, objects, authorizer, features }), (fault) => {
         if (fault === undefined) return undefined;
         return failure(typeof fault === "string" ? refuse(request, fault) : fault);
       });
@@ -68,6 +74,7 @@ const JUDGES: Readonly<Record<string, (write: Write) => Judgement | Promise<Judg
   "storage.k8s.io/csinodes": judgeCsiNode,
   "resource.k8s.io/resourceslices": judgeResourceSlice,
   "certificates.k8s.io/certificatesigningrequests": judgeCertificateRequest,
+  "certificates.k8s.io/podcertificaterequests": podCertificateFault,
 };
 
 function judgePod(write: Write): Judgement {

@@ -9,19 +9,29 @@ import type {
   PodTemplateSpec,
   VolumeProjection,
 } from "#api/generated/core.v1.ts";
-import type { Draft } from "#api/kind.ts";
+import type { Draft, RuleContext } from "#api/kind.ts";
 import { allContainers } from "./containers/containers.ts";
 
-export function dropDisabledPodFields(pod: Draft<Pod>, old?: Pod): void {
-  dropDisabledSpecFields(pod.spec, old?.spec);
+const PROJECTION_FEATURES = {
+  clusterTrustBundle: "ClusterTrustBundleProjection",
+  podCertificate: "PodCertificateRequest",
+} as const;
+
+export function dropDisabledPodFields(
+  pod: Draft<Pod>,
+  context: RuleContext | undefined,
+  old?: Pod,
+): void {
+  dropDisabledSpecFields(pod.spec, context, old?.spec);
   if (pod.status !== undefined) dropDisabledStatusFields(pod.status, old?.status);
 }
 
 export function dropDisabledTemplateFields(
   template: Draft<PodTemplateSpec> | undefined,
+  context: RuleContext | undefined,
   old?: PodTemplateSpec,
 ): void {
-  if (template !== undefined) dropDisabledSpecFields(template.spec, old?.spec);
+  if (template !== undefined) dropDisabledSpecFields(template.spec, context, old?.spec);
 }
 
 export function dropDisabledStatusFields(
@@ -39,18 +49,22 @@ export function dropDisabledStatusFields(
   }
 }
 
-function dropDisabledSpecFields(spec: Draft<PodSpec>, old: PodSpec | undefined): void {
+function dropDisabledSpecFields(
+  spec: Draft<PodSpec>,
+  context: RuleContext | undefined,
+  old: PodSpec | undefined,
+): void {
+  const features = context?.features ?? [];
+  const disabled = (["clusterTrustBundle", "podCertificate"] as const).filter(
+    (field) => !features.includes(PROJECTION_FEATURES[field]) && !projects(old, field),
+  );
   for (const { projected } of spec.volumes ?? []) {
-    for (const source of projected?.sources ?? []) dropDisabledProjections(source, old);
+    for (const source of (projected?.sources ?? []) as Draft<VolumeProjection>[]) {
+      for (const field of disabled) if (source[field] !== undefined) delete source[field];
+    }
   }
   if (old?.schedulingGroup === undefined) delete spec.schedulingGroup;
   if (old === undefined || !stopsBySignal(old)) dropStopSignals(spec);
-}
-
-function dropDisabledProjections(source: Draft<VolumeProjection>, old: PodSpec | undefined): void {
-  for (const field of ["clusterTrustBundle", "podCertificate"] as const) {
-    if (source[field] !== undefined && !projects(old, field)) delete source[field];
-  }
 }
 
 function projects(

@@ -27,7 +27,7 @@ export function preparePodCreate(pod: Draft<Pod>, context: RuleContext): void {
   pod.metadata.generation = 1;
   defaultServiceAccount(pod.spec); // admission may have chosen one
   pod.status = { phase: "Pending", qosClass: pod.status?.qosClass || qosClassOf(pod.spec) };
-  dropDisabledPodFields(pod);
+  dropDisabledPodFields(pod, context);
   if ((pod.spec.schedulingGates ?? []).length > 0) {
     pod.status.conditions = [
       {
@@ -44,14 +44,14 @@ export function preparePodCreate(pod: Draft<Pod>, context: RuleContext): void {
   copyAppArmorAnnotations(pod, context);
 }
 
-export function preparePodUpdate(pod: Draft<Pod>, old: Pod): void {
+export function preparePodUpdate(pod: Draft<Pod>, old: Pod, context: RuleContext): void {
   keepStatus(pod, old);
   // Most writes leave the spec alone: then there is nothing to drop and nothing to count.
   if (jsonEqual(pod.spec, old.spec)) {
     pod.spec = keep(old.spec);
     return;
   }
-  dropDisabledPodFields(pod, old);
+  dropDisabledPodFields(pod, context, old);
   countSpecChange(pod, old);
 }
 
@@ -65,13 +65,13 @@ export function preparePodStatus(pod: Draft<Pod>, old: Pod): void {
   dropDisabledStatusFields(pod.status, old.status);
 }
 
-export function prepareEphemeralContainers(pod: Draft<Pod>, old: Pod): void {
+export function prepareEphemeralContainers(pod: Draft<Pod>, old: Pod, context: RuleContext): void {
   const { ephemeralContainers } = pod.spec;
   pod.spec = { ...keep(old.spec) };
   assign(pod.spec, "ephemeralContainers", ephemeralContainers);
   keepStatus(pod, old);
   keepMetadata(pod, old);
-  dropDisabledPodFields(pod, old);
+  dropDisabledPodFields(pod, context, old);
   countSpecChange(pod, old);
 }
 
@@ -79,7 +79,7 @@ export function prepareEphemeralContainers(pod: Draft<Pod>, old: Pod): void {
  * Keeps resources and resize policies of the request and nothing else. A request that adds, drops or
  * renames containers is left as it is, for validation to refuse.
  */
-export function prepareResize(pod: Draft<Pod>, old: Pod): void {
+export function prepareResize(pod: Draft<Pod>, old: Pod, context: RuleContext): void {
   const { containers, initContainers = [], resources } = pod.spec;
   if (
     (containers ?? []).length === (old.spec.containers ?? []).length &&
@@ -93,7 +93,7 @@ export function prepareResize(pod: Draft<Pod>, old: Pod): void {
     keepStatus(pod, old);
     keepMetadata(pod, old);
   }
-  dropDisabledPodFields(pod, old);
+  dropDisabledPodFields(pod, context, old);
   countSpecChange(pod, old);
 }
 

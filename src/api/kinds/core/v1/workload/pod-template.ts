@@ -27,16 +27,16 @@ export const podTemplateKind = defineKind<PodTemplate>({
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ template }) => defaultPodTemplate(template),
-  prepareCreate: (draft) => {
+  prepareCreate: (draft, context) => {
     draft.metadata.generation = 1;
-    dropDisabledTemplateFields(draft.template);
+    dropDisabledTemplateFields(draft.template, context);
   },
   validate: ({ metadata, template }, context) => [
     ...validateFinalizers(metadata),
     ...validatePodTemplateSpec(template, templateRules(context), TEMPLATE),
   ],
-  prepareUpdate: (draft, old) => {
-    dropDisabledTemplateFields(draft.template, old.template);
+  prepareUpdate: (draft, old, context) => {
+    dropDisabledTemplateFields(draft.template, context, old.template);
     countChange(draft, old, specsDiffer(draft.template, old.template));
   },
   validateUpdate: (object, old, context) => [

@@ -2,7 +2,14 @@
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
-import type { Column, Draft, KubeObject, ScalePaths, SubresourceSpec } from "#api/kind.ts";
+import type {
+  Column,
+  Draft,
+  KubeObject,
+  RuleContext,
+  ScalePaths,
+  SubresourceSpec,
+} from "#api/kind.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
@@ -43,15 +50,19 @@ export const readyColumn: Column<{
   cell: ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
 };
 
-export function prepareReplicasCreate(draft: Draft<Replicated>): void {
+export function prepareReplicasCreate(draft: Draft<Replicated>, context: RuleContext): void {
   draft.status = { replicas: 0 };
   draft.metadata.generation = 1;
-  dropDisabledTemplateFields(draft.spec.template);
+  dropDisabledTemplateFields(draft.spec.template, context);
 }
 
-export function prepareReplicasUpdate(draft: Draft<Replicated>, old: Replicated): void {
+export function prepareReplicasUpdate(
+  draft: Draft<Replicated>,
+  old: Replicated,
+  context: RuleContext,
+): void {
   draft.status = keep(old.status);
-  dropDisabledTemplateFields(draft.spec.template, old.spec.template);
+  dropDisabledTemplateFields(draft.spec.template, context, old.spec.template);
   countChange(draft, old, specsDiffer(draft.spec, old.spec));
 }
 

@@ -1,7 +1,4 @@
-/**
- * A volume whose files come from several sources, which must not claim the same path. Trust bundles
- * and certificates of pods are features that are off: they never get past the prepare hooks.
- */
+/** A volume whose files come from several sources, which must not claim the same path. */
 import type {
   ProjectedVolumeSource,
   ServiceAccountTokenProjection,
@@ -12,6 +9,7 @@ import type { Path } from "#api/validation/path.ts";
 import type { PodRules } from "../rules.ts";
 import { validateDownwardApiFile, validateKeyToPath, validateMode } from "./file-volumes.ts";
 import { validateLocalPath } from "./local-path.ts";
+import { validateCertificateSource, validateTrustBundleSource } from "./projected-certificates.ts";
 
 const TOKEN_SECONDS_MIN = 10 * 60;
 const TOKEN_SECONDS_MAX = 2 ** 32;
@@ -85,6 +83,15 @@ function validateSource(
   }
   if (source.serviceAccountToken !== undefined) {
     validateToken(source.serviceAccountToken, rules, files, path, errors);
+  }
+  const take = (file: string): void => files.take(file, file);
+  const { clusterTrustBundle, podCertificate } = source;
+  if (clusterTrustBundle !== undefined) {
+    const at = path.child("clusterTrustBundle");
+    validateTrustBundleSource(clusterTrustBundle, take, at, errors);
+  }
+  if (podCertificate !== undefined) {
+    validateCertificateSource(podCertificate, take, path.child("podCertificate"), errors);
   }
 }
 

@@ -224,4 +224,56 @@ describe("volumes", () => {
       defaultMode: 0o644,
     });
   });
+
+  describe("with the features on", () => {
+    const context = {
+      nowMs: 0,
+      features: ["ClusterTrustBundleProjection", "PodCertificateRequest"],
+    };
+    const certificate = { signerName: "a.b/c", keyType: "ED25519" };
+    const prefix = "spec.volumes[0].projected.sources[0]";
+    const rows: { name: string; source: object; faults: string[] }[] = [
+      {
+        name: "clusterTrustBundle by name",
+        source: { clusterTrustBundle: { name: "b", path: "p" } },
+        faults: [],
+      },
+      {
+        name: "clusterTrustBundle by name and labels",
+        source: { clusterTrustBundle: { name: "b", labelSelector: {}, path: "p" } },
+        faults: [
+          `${prefix}.clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector must be unset if name is specified`,
+        ],
+      },
+      {
+        name: "clusterTrustBundle of nothing",
+        source: { clusterTrustBundle: { path: "p" } },
+        faults: [
+          `${prefix}.clusterTrustBundle: Required value: either name or signerName must be specified`,
+        ],
+      },
+      {
+        name: "podCertificate",
+        source: { podCertificate: { ...certificate, keyPath: "k" } },
+        faults: [],
+      },
+      {
+        name: "podCertificate with an unknown key type, too short a life and no path",
+        source: {
+          podCertificate: { ...certificate, keyType: "X", maxExpirationSeconds: 60 },
+        },
+        faults: [
+          `${prefix}.podCertificate.keyType: Unsupported value: "X": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"`,
+          `${prefix}.podCertificate.maxExpirationSeconds: Invalid value: 60: if provided, maxExpirationSeconds must be >= 3600`,
+          `${prefix}.podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath`,
+        ],
+      },
+    ];
+    test.each(rows)("$name", ({ source, faults }) => {
+      const volumes = [{ name: "v", projected: { sources: [source] } }];
+      const outcome = runPod({ volumes }, {}, { context });
+      assert.deepEqual(outcome.faults, faults);
+      assert.deepEqual(outcome.object.spec.volumes?.[0]?.projected?.sources, [source]);
+    });
+  });
 });
