@@ -5,7 +5,11 @@
 import { type CompiledExpression, compile } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation, type Program } from "#api/cel/evaluate/program.ts";
 import { Optional, type Value } from "#api/cel/values/value.ts";
-import type { SchemaRuleValidator } from "#api/expressions.ts";
+import {
+  type DefaultRuleValidator,
+  SCHEMA_RULES_COST_MAX,
+  type SchemaRuleValidator,
+} from "#api/expressions.ts";
 import type { JSONSchemaProps, ValidationRule } from "#api/generated/apiextensions.v1.ts";
 import { resolveFieldPath } from "#api/kinds/apiextensions/json-schema/field-path.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -25,7 +29,6 @@ import { refersToOld, ruleEnvironment } from "./schema-rules.ts";
 import { schemaType } from "./schema-type.ts";
 import { typedValue } from "./typed-data.ts";
 
-const OBJECT_COST_MAX = 10_000_000;
 const RULE_COST_MAX = 1_000_000;
 const MESSAGE_BYTES_MAX = 5 * 1024;
 const OUT_OF_BUDGET =
@@ -41,6 +44,23 @@ export function schemaRuleValidator(schema: JSONSchemaProps): SchemaRuleValidato
     const run = new Run();
     run.validate(root, object, old, path, old !== undefined);
     return run.errors;
+  };
+}
+
+/** Defaults are new values: rules that an unchanged value breaks count. */
+export function schemaDefaultRuleValidator(
+  schema: JSONSchemaProps,
+  isResource: boolean,
+): DefaultRuleValidator | undefined {
+  const root = validatorOf(schema, isResource);
+  if (root === undefined) return undefined;
+  return (value, path, budget) => {
+    const unchanged = new Run({ budget, ratchets: false });
+    unchanged.validate(root, value, value, path, true);
+    if (unchanged.errors.length > 0) return unchanged;
+    const created = new Run({ budget, ratchets: false });
+    created.validate(root, value, undefined, path, false);
+    return { errors: created.errors, budget: Math.min(unchanged.budget, created.budget) };
   };
 }
 
@@ -105,7 +125,18 @@ function compileRule(rule: ValidationRule, type: DeclaredType): CompiledRule {
 /** The check of one object. */
 class Run {
   readonly errors: FieldError[] = [];
-  #budget = OBJECT_COST_MAX;
+  /** Rules that an unchanged value breaks are let pass. */
+  readonly #ratchets: boolean;
+  #budget: number;
+
+  constructor({ budget = SCHEMA_RULES_COST_MAX, ratchets = true } = {}) {
+    this.#budget = budget;
+    this.#ratchets = ratchets;
+  }
+
+  get budget(): number {
+    return this.#budget;
+  }
 
   /** `correlated`: `old` is what the value was before. */
   validate(node: Node, value: unknown, old: unknown, path: Path, correlated: boolean): void {
@@ -149,7 +180,7 @@ class Run {
       this.#stop(path, schema.type, OUT_OF_BUDGET);
       return;
     }
-    const isUnchanged = correlated && old !== undefined && jsonEqual(value, old);
+    const isUnchanged = this.#ratchets && correlated && old !== undefined && jsonEqual(value, old);
     const self = typedValue(value, type);
     const oldSelf = old === undefined ? undefined : typedValue(old, type);
     for (const rule of rules) {
