@@ -4,6 +4,7 @@
  * taken on trust.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import {
   type FieldError,
   forbidden,
@@ -33,12 +34,12 @@ export interface ExpressionCompiler {
   device(expression: string, stored: boolean): readonly ExpressionFault[];
 }
 
-/** `old`: of an update. Rules that an unchanged value breaks are let pass. */
+/** `old`: of an update. Rules that an unchanged value breaks are let pass. In steps: there may be many. */
 export type SchemaRuleValidator = (
   object: object,
   old: object | undefined,
   path: Path,
-) => FieldError[];
+) => Steps<FieldError[]>;
 
 /** What the rules may cost in all, and what is left of it; negative if it was not enough. */
 export type DefaultRuleValidator = (
