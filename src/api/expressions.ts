@@ -4,6 +4,7 @@
  * taken on trust.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import {
   type FieldError,
   forbidden,
@@ -21,16 +22,34 @@ export interface ExpressionCompiler {
   schema(schema: JSONSchemaProps, stored: StoredSchemaRules, path: Path): FieldErrors;
   /** Runs the rules of such a schema; undefined if it has none. */
   schemaRules?(schema: JSONSchemaProps): SchemaRuleValidator | undefined;
+  /**
+   * Runs the rules on a default in such a schema, as on an object that is created with it and on one that
+   * has it already. Undefined if there are none. `isResource`: the value is a whole resource.
+   */
+  schemaDefaultRules?(
+    schema: JSONSchemaProps,
+    isResource: boolean,
+  ): DefaultRuleValidator | undefined;
   /** A selector of devices. */
   device(expression: string, stored: boolean): readonly ExpressionFault[];
 }
 
-/** `old`: of an update. Rules that an unchanged value breaks are let pass. */
+/** `old`: of an update. Rules that an unchanged value breaks are let pass. In steps: there may be many. */
 export type SchemaRuleValidator = (
   object: object,
   old: object | undefined,
   path: Path,
-) => FieldError[];
+) => Steps<FieldError[]>;
+
+/** What the rules may cost in all, and what is left of it; negative if it was not enough. */
+export type DefaultRuleValidator = (
+  value: unknown,
+  path: Path,
+  budget: number,
+) => { readonly errors: readonly FieldError[]; readonly budget: number };
+
+/** What the rules of one object, or of all defaults of a schema, may cost. */
+export const SCHEMA_RULES_COST_MAX = 10_000_000;
 
 export interface AdmissionUse {
   readonly role:

@@ -23,7 +23,6 @@ import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
 import type { Measure } from "#api/quota/measure.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
-import type { FieldError } from "#api/validation/field-error.ts";
 import type { FieldErrors } from "#api/validation/field-errors.ts";
 import type { Result } from "./meta/status.ts";
 
@@ -205,7 +204,7 @@ export interface CustomKind {
 /** A write to `…/name/<subresource>`: what of the old object it may change. */
 export interface SubresourceSpec<T> {
   prepareUpdate(draft: Draft<T>, old: T, context: RuleContext): void;
-  validateUpdate?(object: T, old: T, context: RuleContext): readonly FieldError[];
+  validateUpdate?(object: T, old: T, context: RuleContext): FieldErrors;
   warnings?(object: T, old: T): readonly string[];
 }
 

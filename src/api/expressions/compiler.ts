@@ -4,12 +4,13 @@ import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { admissionFault } from "./admission.ts";
 import { deviceFaults } from "./devices.ts";
 import { schemaRuleErrors } from "./schema-rules.ts";
-import { schemaRuleValidator } from "./schema-validator.ts";
+import { schemaDefaultRuleValidator, schemaRuleValidator } from "./schema-validator.ts";
 
 export const expressionCompiler: ExpressionCompiler = {
   admission: admissionFault,
   schema: schemaRuleErrors,
   schemaRules: validatorOfSchema,
+  schemaDefaultRules: schemaDefaultRuleValidator,
   device: deviceFaults,
 };
 

@@ -5,9 +5,14 @@
 import { type CompiledExpression, compile } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation, type Program } from "#api/cel/evaluate/program.ts";
 import { Optional, type Value } from "#api/cel/values/value.ts";
-import type { SchemaRuleValidator } from "#api/expressions.ts";
+import {
+  type DefaultRuleValidator,
+  SCHEMA_RULES_COST_MAX,
+  type SchemaRuleValidator,
+} from "#api/expressions.ts";
 import type { JSONSchemaProps, ValidationRule } from "#api/generated/apiextensions.v1.ts";
 import { resolveFieldPath } from "#api/kinds/apiextensions/json-schema/field-path.ts";
+import { goMapJson } from "#api/meta/go-json.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import {
@@ -19,14 +24,16 @@ import {
   required,
 } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
 import type { DeclaredType } from "./declared-type.ts";
 import { kubernetesCallCosts } from "./run-costs.ts";
 import { refersToOld, ruleEnvironment } from "./schema-rules.ts";
 import { schemaType } from "./schema-type.ts";
 import { typedValue } from "./typed-data.ts";
 
-const OBJECT_COST_MAX = 10_000_000;
 const RULE_COST_MAX = 1_000_000;
+/** More are not listed. */
+const ERRORS_MAX = 1_001;
 const MESSAGE_BYTES_MAX = 5 * 1024;
 const OUT_OF_BUDGET =
   "validation failed due to running out of cost budget, no further validation rules will be run";
@@ -37,10 +44,27 @@ type Json = Readonly<Record<string, unknown>>;
 export function schemaRuleValidator(schema: JSONSchemaProps): SchemaRuleValidator | undefined {
   const root = validatorOf(schema, true);
   if (root === undefined) return undefined;
-  return (object, old, path) => {
+  return function* (object, old, path) {
     const run = new Run();
-    run.validate(root, object, old, path, old !== undefined);
+    yield* run.validate(root, object, old, path, old !== undefined);
     return run.errors;
+  };
+}
+
+/** Defaults are new values: rules that an unchanged value breaks count. */
+export function schemaDefaultRuleValidator(
+  schema: JSONSchemaProps,
+  isResource: boolean,
+): DefaultRuleValidator | undefined {
+  const root = validatorOf(schema, isResource);
+  if (root === undefined) return undefined;
+  return (value, path, budget) => {
+    const unchanged = new Run({ budget, ratchets: false });
+    finish(unchanged.validate(root, value, value, path, true));
+    if (unchanged.errors.length > 0) return unchanged;
+    const created = new Run({ budget, ratchets: false });
+    finish(created.validate(root, value, undefined, path, false));
+    return { errors: created.errors, budget: Math.min(unchanged.budget, created.budget) };
   };
 }
 
@@ -105,29 +129,53 @@ function compileRule(rule: ValidationRule, type: DeclaredType): CompiledRule {
 /** The check of one object. */
 class Run {
   readonly errors: FieldError[] = [];
-  #budget = OBJECT_COST_MAX;
+  /** Rules that an unchanged value breaks are let pass. */
+  readonly #ratchets: boolean;
+  #budget: number;
 
-  /** `correlated`: `old` is what the value was before. */
-  validate(node: Node, value: unknown, old: unknown, path: Path, correlated: boolean): void {
-    if (value === null || value === undefined || this.#budget < 0) return;
-    this.#rules(node, value, old ?? undefined, path, correlated);
-    if (this.#budget < 0) return;
-    if (Array.isArray(value)) this.#items(node, value, old, path, correlated);
-    else if (typeof value === "object") this.#members(node, value as Json, old, path, correlated);
+  constructor({ budget = SCHEMA_RULES_COST_MAX, ratchets = true } = {}) {
+    this.#budget = budget;
+    this.#ratchets = ratchets;
   }
 
-  #items(node: Node, items: readonly unknown[], old: unknown, path: Path, known: boolean): void {
-    if (node.items === undefined) return;
-    const oldItems = Array.isArray(old) ? old : [];
-    const keys = node.schema["x-kubernetes-list-map-keys"] ?? [];
-    const isMap = node.schema["x-kubernetes-list-type"] === "map";
-    for (const [i, item] of items.entries()) {
-      const before = isMap ? oldItems.find((one) => hasSameKeys(one, item, keys)) : undefined;
-      this.validate(node.items, item, before, path.index(i), known && isMap);
+  get budget(): number {
+    return this.#budget;
+  }
+
+  /** `correlated`: `old` is what the value was before. */
+  *validate(
+    node: Node,
+    value: unknown,
+    old: unknown,
+    path: Path,
+    correlated: boolean,
+  ): Steps<void> {
+    if (value === null || value === undefined || this.#budget < 0) return;
+    if (this.errors.length >= ERRORS_MAX) return;
+    yield* this.#rules(node, value, old ?? undefined, path, correlated);
+    if (this.#budget < 0) return;
+    if (Array.isArray(value)) yield* this.#items(node, value, old, path, correlated);
+    else if (typeof value === "object") {
+      yield* this.#members(node, value as Json, old, path, correlated);
     }
   }
 
-  #members(node: Node, value: Json, old: unknown, path: Path, known: boolean): void {
+  *#items(
+    node: Node,
+    items: readonly unknown[],
+    old: unknown,
+    path: Path,
+    known: boolean,
+  ): Steps<void> {
+    if (node.items === undefined) return;
+    const isMap = node.schema["x-kubernetes-list-type"] === "map";
+    const before = isMap && Array.isArray(old) ? oldItemsByKey(old, node.schema) : undefined;
+    for (const [i, item] of items.entries()) {
+      yield* this.validate(node.items, item, before?.(item), path.index(i), known && isMap);
+    }
+  }
+
+  *#members(node: Node, value: Json, old: unknown, path: Path, known: boolean): Steps<void> {
     const isAtomic = node.schema["x-kubernetes-map-type"] === "atomic";
     const before = isObject(old) && !isAtomic ? old : {};
     const correlated = known && !isAtomic;
@@ -135,21 +183,21 @@ class Run {
       const oldMember = Object.hasOwn(before, key) ? before[key] : undefined;
       const property = node.properties.get(key);
       if (property !== undefined) {
-        this.validate(property, member, oldMember, path.child(key), correlated);
+        yield* this.validate(property, member, oldMember, path.child(key), correlated);
       } else if (node.additional !== undefined) {
-        this.validate(node.additional, member, oldMember, path.key(key), correlated);
+        yield* this.validate(node.additional, member, oldMember, path.key(key), correlated);
       }
     }
   }
 
-  #rules(node: Node, value: unknown, old: unknown, path: Path, correlated: boolean): void {
+  *#rules(node: Node, value: unknown, old: unknown, path: Path, correlated: boolean): Steps<void> {
     const { schema, type, rules } = node;
     if (type === undefined || rules.length === 0) return;
     if (this.#budget <= 0) {
       this.#stop(path, schema.type, OUT_OF_BUDGET);
       return;
     }
-    const isUnchanged = correlated && old !== undefined && jsonEqual(value, old);
+    const isUnchanged = this.#ratchets && correlated && old !== undefined && jsonEqual(value, old);
     const self = typedValue(value, type);
     const oldSelf = old === undefined ? undefined : typedValue(old, type);
     for (const rule of rules) {
@@ -164,6 +212,7 @@ class Run {
         return oldSelf === undefined ? Optional.none : new Optional(oldSelf);
       };
       this.#rule(rule, schema, value, path, find);
+      yield;
     }
   }
 
@@ -289,9 +338,17 @@ function ruleName({ message = "", rule }: ValidationRule): string {
   return (message === "" ? rule : message).trim();
 }
 
-function hasSameKeys(a: unknown, b: unknown, keys: readonly string[]): boolean {
-  if (!isObject(a) || !isObject(b)) return false;
-  return keys.every((key) => jsonEqual(a[key], b[key]));
+/** The item of a map list that has the same keys; the first of several. */
+function oldItemsByKey(
+  items: readonly unknown[],
+  { "x-kubernetes-list-map-keys": keys = [] }: JSONSchemaProps,
+): (item: unknown) => unknown {
+  const keyOf = (item: Json): string => goMapJson(keys.map((key) => item[key] ?? null));
+  const byKey = new Map<string, unknown>();
+  for (const item of items) {
+    if (isObject(item) && !byKey.has(keyOf(item))) byKey.set(keyOf(item), item);
+  }
+  return (item) => (isObject(item) ? byKey.get(keyOf(item)) : undefined);
 }
 
 function isObject(value: unknown): value is Json {

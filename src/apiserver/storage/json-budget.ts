@@ -31,7 +31,7 @@ export class JsonBudget {
 
   hold(revision: Revision): void {
     this.#held.add(revision);
-    this.#bytes += revision.jsonBytes;
+    this.#bytes += revision.heldBytes;
     for (let tries = 0; tries < TRIES_MAX && this.#bytes > this.#bytesMax; tries++) {
       this.#dropOldest();
     }
@@ -39,7 +39,7 @@ export class JsonBudget {
 
   /** The revision is not the current one of its object any more. */
   release(revision: Revision): void {
-    if (this.#held.delete(revision)) this.#bytes -= revision.jsonBytes;
+    if (this.#held.delete(revision)) this.#bytes -= revision.heldBytes;
   }
 
   #dropOldest(): void {
@@ -50,7 +50,7 @@ export class JsonBudget {
     }
     if (oldest === undefined) return;
     this.#held.delete(oldest);
-    if (oldest.dropText()) this.#bytes -= oldest.jsonBytes;
+    if (oldest.dropText()) this.#bytes -= oldest.heldBytes;
     else this.#held.add(oldest);
   }
 }

@@ -96,6 +96,11 @@ export class RevisionDecoder {
       throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
     }
     const isOfVersion = codec.isOfVersion(stored, kind);
+    if (kind.custom !== undefined && isOfVersion && codec.isJson(stored)) {
+      JSON.parse(Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString()); // throws
+      const raw = Revision.fromRawJson(kind, key, number, stored);
+      if (raw !== undefined) return raw;
+    }
     if (kind.custom !== undefined) {
       const object = codec.decode(resource, stored);
       const written = writtenKind(resource, object);

@@ -1,7 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { Kind, KubeObject } from "#api/kind.ts";
 import { findByKind } from "#api/kinds/built-in-kinds.ts";
 import { Revision } from "./revision.ts";
+
+let schemaReads = 0;
+const widgetKind: Kind = {
+  ...findByKind("", "v1", "ConfigMap")!,
+  holdsFreeJson: true,
+  custom: {
+    appliedSchema: () => findByKind("", "v1", "ConfigMap")!.schema(),
+    isTerminating: () => false,
+    prune: () => [],
+    storedSchema: undefined,
+    fromStore: (stored) => {
+      schemaReads += 1;
+      const { data } = stored as { data?: Record<string, string> };
+      return data?.color === undefined
+        ? ({ ...stored, data: { ...data, color: "red" } } as KubeObject)
+        : stored;
+    },
+    publishedSchema: () => ({}),
+  },
+};
 
 const configMap = findByKind("", "v1", "ConfigMap")!;
 
@@ -83,5 +104,38 @@ describe("a revision of an object", () => {
     });
     const { metadata } = JSON.parse(fromJson(text).json.toString());
     assert.deepEqual(metadata, { name, uid: "u", resourceVersion: "7" });
+  });
+});
+
+describe("a revision of a stored custom resource", () => {
+  const raw = (text: string): Revision =>
+    Revision.fromRawJson(widgetKind, "k", 7, Buffer.from(text))!;
+  const complete = STORED.replace('"k":"ü"', '"color":"blue"');
+
+  test("the schema is read when the object is first used, once", () => {
+    schemaReads = 0;
+    const revision = raw(complete);
+    assert.deepEqual([revision.isRaw, revision.heldBytes > 0, schemaReads], [true, true, 0]);
+    assert.equal(revision.isStale, false);
+    assert.deepEqual(JSON.parse(revision.json.toString()), revision.value);
+    assert.deepEqual([revision.isRaw, schemaReads], [false, 1]);
+  });
+
+  test("defaults of the schema show in every form, and it is stale", () => {
+    const forms: ((revision: Revision) => { data: object })[] = [
+      ({ value }) => value as never,
+      ({ json }) => JSON.parse(json.toString()),
+      (revision) => revision.renumbered(8).value as never,
+      ({ line, itemStart }) => JSON.parse(`{${line.toString("utf8", itemStart)}`),
+      (revision) => JSON.parse(`{${revision.json.toString("utf8", revision.itemStart)}`),
+    ];
+    for (const form of forms) {
+      const revision = raw(STORED);
+      const bytes = revision.heldBytes;
+      assert.deepEqual(form(revision).data, { k: "ü", color: "red" });
+      assert.equal(revision.isStale, true);
+      assert.equal(revision.heldBytes, bytes);
+      assert.equal(revision.holds(Buffer.from(STORED)), false);
+    }
   });
 });

@@ -6,6 +6,9 @@
  * What was just written need not be parsed until `letGo`. Where memory is short the text is dropped
  * instead, while the value is in use, and made again whenever it is sent (`dropText`).
  *
+ * A custom resource is read as the schema of now says: without unknown fields, with defaults. That is done
+ * when the object is first used (`normalize`): at a start most schemas and objects are used by nobody yet.
+ *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
  * the text, and another resourceVersion is put in without parsing.
@@ -34,8 +37,11 @@ export class Revision {
   readonly key: string;
   /** 0: the outcome of a dry run, which has no resourceVersion. */
   readonly number: number;
-  /** The store has it in another form than it would be written in now. */
-  readonly isStale: boolean;
+  #isStale: boolean;
+  /** It has been read from the store, and not yet compared with its schema. */
+  #isRaw = false;
+  /** As long as it was in the store, if `normalize` changed it: sizes in caches add up. */
+  #rawBytes = 0;
   /** The text and a line end. */
   #line: Buffer | undefined;
   /** Length of the text that was dropped; 0 if none was. */
@@ -64,7 +70,7 @@ export class Revision {
     this.kind = kind;
     this.key = key;
     this.number = number;
-    this.isStale = isStale;
+    this.#isStale = isStale;
     this.#parts = parts;
   }
 
@@ -80,6 +86,22 @@ export class Revision {
     if (!revision.#inject(asBuffer(stored))) {
       return Revision.fromValue(kind, key, number, parseStored(stored, kind));
     }
+    return revision;
+  }
+
+  /**
+   * From stored JSON of a custom resource in its stored version. Undefined unless it has the form that
+   * this server writes.
+   */
+  static fromRawJson(
+    kind: Kind,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+  ): Revision | undefined {
+    const revision = new Revision(kind, key, number);
+    if (!revision.#inject(asBuffer(stored))) return undefined;
+    revision.#isRaw = true;
     return revision;
   }
 
@@ -111,6 +133,39 @@ export class Revision {
     return revision;
   }
 
+  /** The store has it in another form than it would be written in now. */
+  get isStale(): boolean {
+    this.normalize();
+    return this.#isStale;
+  }
+
+  /** Whether `normalize` has something to do. */
+  get isRaw(): boolean {
+    return this.#isRaw;
+  }
+
+  /** Makes a stored custom resource what its schema says. All readers of its contents do so. */
+  normalize(): void {
+    if (!this.#isRaw) return;
+    this.#isRaw = false;
+    const stored = parseStored(this.#line!, this.kind);
+    const object = this.kind.custom?.fromStore(stored) ?? stored;
+    if (object === stored) {
+      this.#shared = new WeakRef(this.#freeze(stored));
+      return;
+    }
+    this.#rawBytes = this.#line!.length - 1;
+    this.#isStale = true;
+    this.#value = deepFreeze(numbered(object, this.number));
+    this.#line = undefined;
+  }
+
+  /** How much memory the text takes: of what has not been normalized, or was changed by it, as stored. */
+  get heldBytes(): number {
+    if (this.#isRaw) return this.#line!.length - 1;
+    return this.#rawBytes === 0 ? this.jsonBytes : this.#rawBytes;
+  }
+
   get json(): Buffer {
     const line = this.line;
     return line.subarray(0, line.length - 1);
@@ -128,6 +183,7 @@ export class Revision {
 
   /** The text with a line end behind it, as it is sent alone. */
   get line(): Buffer {
+    if (this.#isRaw) this.normalize();
     if (this.#line !== undefined) return this.#line;
     this.#write();
     const line = this.#line!;
@@ -137,11 +193,13 @@ export class Revision {
 
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
   get itemStart(): number {
+    if (this.#isRaw) this.normalize();
     if (this.#line === undefined && this.#droppedBytes === 0) this.#write();
     return this.#itemStart;
   }
 
   get value(): KubeObject {
+    if (this.#isRaw) this.normalize();
     if (this.#value !== undefined) return this.#value;
     if (this.#written !== undefined) {
       this.#value = this.#freeze(numbered(this.#written, this.number));
@@ -169,6 +227,7 @@ export class Revision {
    */
   dropText(): boolean {
     if (this.#droppedBytes > 0) return true;
+    if (this.#isRaw) return false;
     const line = this.#line;
     const value = this.#value ?? this.#shared?.deref();
     if (line === undefined || value === undefined || this.kind.holdsFreeJson) return false;
@@ -214,6 +273,7 @@ export class Revision {
 
   /** The same object as of another revision: what a watcher gets when it is deleted. */
   renumbered(number: number): Revision {
+    this.normalize();
     const revision = new Revision(this.kind, this.key, number, false, this.#parts);
     if (this.#line === undefined || this.#versionStart === 0) {
       revision.#value = deepFreeze(numbered(this.value, number));

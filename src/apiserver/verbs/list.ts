@@ -15,6 +15,7 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
+import { WorkPace } from "#lib/async/work-pace.ts";
 import { StoreError } from "#store/contract.ts";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "../request/continue-token.ts";
 import { type ListOptions, listOptions } from "../request/query-options.ts";
@@ -153,6 +154,7 @@ async function readPage(
 ): Promise<Result<Page>> {
   const objects = verb.parts.objects.storeOf(verb.resource.stored);
   const cache = objects.cacheOf(verb.resource.stored);
+  if (cache.hasRaw) await cache.normalize(new WorkPace(verb.parts.clock));
   if (revision === undefined) {
     return success(cachedPage(cache, selection, options, startAfter, objects.cache.revision));
   }

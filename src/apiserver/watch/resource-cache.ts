@@ -7,6 +7,7 @@
  * 3. A subscription gets every change after its start once, in order, or is "overtaken".
  *    It holds a cursor, not a queue.
  */
+import type { WorkPace } from "#lib/async/work-pace.ts";
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import { JsonBudget } from "../storage/json-budget.ts";
 import type { StoredResource } from "../storage/resources.ts";
@@ -50,6 +51,8 @@ export class ResourceCache {
   readonly unreadable = new Set<string>();
   #lastChange: number;
   #bytes = 0;
+  #loads = 0;
+  #hasRaw = false;
   #changes = 0;
 
   constructor(resource: StoredResource, revision: number, budget = new JsonBudget()) {
@@ -147,18 +150,36 @@ export class ResourceCache {
     this.#objects.clear();
     this.#byKey.clear();
     this.#bytes = 0;
+    this.#loads += 1;
+    this.#hasRaw = false;
     this.unreadable.clear();
     this.#lastChange = at;
     this.#window.reset(at);
     for (const revision of revisions) {
       this.#objects.set(revision.key, revision);
       this.#byKey.set(revision.key, revision);
-      this.#bytes += revision.jsonBytes;
+      this.#bytes += revision.heldBytes;
       this.#budget.hold(revision);
+      if (revision.isRaw) this.#hasRaw = true;
     }
     for (const subscription of this.#subscriptions.keys())
       subscription.notice(this.#window.start - 1);
     if (this.#observers.size > 0) this.#notifyOfDifference(before);
+  }
+
+  /** Some objects may have been loaded and not normalized. */
+  get hasRaw(): boolean {
+    return this.#hasRaw;
+  }
+
+  /** Resolves when a list costs no more than its bytes, see `Revision.normalize`. */
+  async normalize(pace: WorkPace): Promise<void> {
+    const load = this.#loads;
+    for (const revision of this.list(this.#resource.prefix)) {
+      revision.normalize();
+      await pace.rest();
+    }
+    if (load === this.#loads) this.#hasRaw = false;
   }
 
   /** The same objects under another definition of the resource. Watches begin anew. */
@@ -202,7 +223,7 @@ export class ResourceCache {
       this.#byKey.set(key, object);
     }
     this.unreadable.delete(key);
-    this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
+    this.#bytes += (deleted ? 0 : object.heldBytes) - (previous?.heldBytes ?? 0);
     if (previous !== undefined) this.#budget.release(previous);
     if (!deleted) this.#budget.hold(object);
     this.#lastChange = change.revision;

@@ -61,7 +61,7 @@ export class WatchWindow {
 
   push(change: Change, nowMs: number): void {
     const { object, previous, deleted } = change;
-    const bytes = (previous?.jsonBytes ?? 0) + (deleted ? object.jsonBytes : 0);
+    const bytes = (previous?.heldBytes ?? 0) + (deleted ? object.heldBytes : 0);
     this.#slots.push({ change, bytes, atMs: nowMs });
     this.#bytes += bytes;
     const behind = this.at(this.end - 1 - FRAMES_MAX);

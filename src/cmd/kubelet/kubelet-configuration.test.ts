@@ -53,11 +53,17 @@ test("KubeletConfiguration: unknown fields are warnings, as in upstream's kubele
 
 test("KubeletConfiguration: fields without effect are named, unknown feature gates are refused", async () => {
   const path = join(folder, "effect.yaml");
-  await writeFile(path, `${HEAD}kubeAPIQPS: 7\nsyncFrequency: 1m\nreadOnlyPort: 10255\nmaxPods: 3\n`);
+  await writeFile(
+    path,
+    `${HEAD}kubeAPIQPS: 7\nsyncFrequency: 1m\nreadOnlyPort: 10255\nmaxPods: 3\n`,
+  );
   const { withoutEffect } = await readKubeletConfiguration(path, "");
   assert.deepEqual(withoutEffect, ["kubeAPIQPS", "readOnlyPort"]);
   await writeFile(path, `${HEAD}featureGates: {NoSuchGate: true}\n`);
-  await assert.rejects(readKubeletConfiguration(path, ""), /unrecognized feature gate: NoSuchGate$/);
+  await assert.rejects(
+    readKubeletConfiguration(path, ""),
+    /unrecognized feature gate: NoSuchGate$/,
+  );
 });
 
 test("KubeletConfiguration: defaults that depend on other fields", async () => {

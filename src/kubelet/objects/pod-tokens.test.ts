@@ -24,7 +24,8 @@ test("a token is used until it expires while the API server is away, and renewed
   const client = new Client({ transport, clock, random: seededRandom(1), fieldManager: "test" });
   const tokens = new PodTokens(client, clock);
   const pod = { metadata: { uid: "u" }, spec: {} } as unknown as Pod;
-  const get = async (): Promise<string> => (await tokens.get(pod, { expirationSeconds: 600 })).token;
+  const get = async (): Promise<string> =>
+    (await tokens.get(pod, { expirationSeconds: 600 })).token;
   assert.equal(await get(), "token-1");
   isAway = true;
   await clock.advance(490_000);

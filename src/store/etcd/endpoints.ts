@@ -94,10 +94,7 @@ export class Endpoints implements Disposable {
     if (next.length === 0) return;
     const gone = this.#connections.filter((one) => !next.includes(one));
     this.#connections = next;
-    this.#current = Math.max(
-      0,
-      next.findIndex((one) => one === current),
-    );
+    this.#current = Math.max(0, current === undefined ? -1 : next.indexOf(current));
     const { clock, callTimeoutMs } = this.#options;
     for (const { channel } of gone) clock.schedule(callTimeoutMs, () => channel.close());
   }

@@ -23,6 +23,7 @@ import { failure, internalErrorStatus, type Result, success } from "#api/meta/st
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { applyDefaults, dropNulls } from "../json-schema/apply-defaults.ts";
+import { isNormalized } from "../json-schema/is-normalized.ts";
 import { prune } from "../json-schema/prune.ts";
 import { appliedSchema, envelopeSchema } from "./applied-schema.ts";
 import { finalizerWarnings } from "./finalizer-warnings.ts";
@@ -185,6 +186,7 @@ function pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): readonly
 
 /** The object itself if nothing in it changes. */
 function fromStore(stored: KubeObject, schema: JSONSchemaProps): KubeObject {
+  if (isNormalized(stored, schema, true)) return stored;
   const kept = structuredClone(prune(stored, schema, { isResource: true })) as KubeObject;
   dropNulls(kept, schema);
   applyDefaults(kept, schema);

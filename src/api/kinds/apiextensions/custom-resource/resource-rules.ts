@@ -9,15 +9,20 @@ import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { validateEmbedded } from "../json-schema/embedded-resources.ts";
 import { validateListItems } from "../json-schema/list-items.ts";
-import { validateValue } from "../json-schema/validate-value.ts";
+import { validateValueSteps } from "../json-schema/validate-value.ts";
 
 type CustomResource = KubeObject & { readonly status?: unknown };
 
 export interface CustomResourceRules {
-  validate(object: CustomResource, context: RuleContext): FieldError[];
-  validateUpdate(object: CustomResource, old: CustomResource, context: RuleContext): FieldError[];
+  validate(object: CustomResource, context: RuleContext): Steps<FieldError[]>;
+  validateUpdate(
+    object: CustomResource,
+    old: CustomResource,
+    context: RuleContext,
+  ): Steps<FieldError[]>;
   readonly status: Pick<CustomResourceRules, "validateUpdate">;
 }
 
@@ -30,52 +35,56 @@ export function customResourceRules(
 ): CustomResourceRules {
   const scale = subresources?.scale;
   const lists = (object: CustomResource) => validateListItems(object, schemaOf(), ROOT);
-  const checked = (
+  function* checked(
     errors: readonly FieldError[],
     object: CustomResource,
     old: CustomResource | undefined,
     { expressions }: RuleContext,
-  ): FieldError[] => {
+  ): Steps<FieldError[]> {
+    yield;
     const rules = expressions?.schemaRules?.(schemaOf());
     if (rules === undefined) return [...errors];
-    return [...errors, ...(errors.some(isBlocking) ? [UNCHECKED] : rules(object, old, ROOT))];
-  };
+    return [
+      ...errors,
+      ...(errors.some(isBlocking) ? [UNCHECKED] : yield* rules(object, old, ROOT)),
+    ];
+  }
   return {
-    validate: (object, context) => {
+    *validate(object, context) {
       const schema = schemaOf();
       const errors = [
-        ...validateValue(object, schema, undefined),
+        ...(yield* validateValueSteps(object, schema, undefined)),
         ...validateScaleSpec(object, scale),
         ...validateScaleStatus(object, scale),
         ...validateEmbedded(object, schema, ROOT),
-        ...lists(object),
+        ...(yield* lists(object)),
       ];
-      return checked(errors, object, undefined, context);
+      return yield* checked(errors, object, undefined, context);
     },
-    validateUpdate: (object, old, context) => {
+    *validateUpdate(object, old, context) {
       const schema = schemaOf();
       const errors = [
         ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
-        ...validateValue(object, schema, undefined, old),
+        ...(yield* validateValueSteps(object, schema, undefined, old)),
         ...validateScaleSpec(object, scale),
         ...validateScaleStatus(object, scale),
         ...validateEmbedded(object, schema, ROOT),
-        ...(lists(old).length > 0 ? [] : lists(object)),
+        ...((yield* lists(old)).length > 0 ? [] : yield* lists(object)),
       ];
-      return checked(errors, object, old, context);
+      return yield* checked(errors, object, old, context);
     },
     status: {
-      validateUpdate: (object, old, context) => {
+      *validateUpdate(object, old, context) {
         const statusSchema = schemaOf().properties?.status;
         const errors = [
           ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
           ...(statusSchema === undefined || object.status === undefined
             ? []
-            : validateValue(object.status, statusSchema, STATUS, old.status)),
+            : yield* validateValueSteps(object.status, statusSchema, STATUS, old.status)),
           ...validateScaleStatus(object, scale),
-          ...(lists(old).length > 0 ? [] : lists(object)),
+          ...((yield* lists(old)).length > 0 ? [] : yield* lists(object)),
         ];
-        return checked(errors, object, old, context);
+        return yield* checked(errors, object, old, context);
       },
     },
   };

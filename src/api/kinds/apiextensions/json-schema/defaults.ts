@@ -1,8 +1,11 @@
-/** Defaults inside a schema must themselves be what the schema asks for. */
+/** Defaults inside a schema must themselves be what the schema asks for, its CEL rules included. */
+import { type ExpressionCompiler, SCHEMA_RULES_COST_MAX } from "#api/expressions.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
-import type { Path } from "#api/validation/path.ts";
+import { formatFieldError } from "#api/validation/format-field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { validateEmbedded } from "./embedded-resources.ts";
 import { prune } from "./prune.ts";
 import { validateValue } from "./validate-value.ts";
@@ -11,15 +14,20 @@ import { additionalSchema, itemsSchema } from "./walk.ts";
 export interface DefaultsOptions {
   /** Defaults with fields that pruning would take away are refused. */
   readonly requirePruned: boolean;
+  /** Absent: expressions are taken on trust. */
+  readonly rules?: ExpressionCompiler["schemaDefaultRules"] | undefined;
 }
 
-/** `schema` is structural; `path` is where it stands. */
-export function validateDefaults(
+/** `schema` is structural; `path` is where it stands. In steps: there may be many defaults. */
+export function* validateDefaults(
   schema: JSONSchemaProps,
   options: DefaultsOptions,
   path: Path,
-): FieldError[] {
-  return validateBelow(schema, { isResource: true, insideMeta: false }, options, path);
+): Steps<FieldError[]> {
+  const check: Check = { ...options, budget: SCHEMA_RULES_COST_MAX, errors: [] };
+  const around = (value: unknown): unknown => value;
+  yield* validateBelow(schema, { isResource: true, insideMeta: false, around }, check, path);
+  return check.errors;
 }
 
 export function hasUnprunedDefault(schema: JSONSchemaProps): boolean {
@@ -29,51 +37,81 @@ export function hasUnprunedDefault(schema: JSONSchemaProps): boolean {
   return children.some((child) => child !== undefined && hasUnprunedDefault(child));
 }
 
+interface Check extends DefaultsOptions {
+  /** What the rules of the defaults that are left may cost; negative: no more are looked at. */
+  budget: number;
+  readonly errors: FieldError[];
+}
+
 interface Place {
+  /** The schema is that of a whole resource, by its place. */
   readonly isResource: boolean;
   /** Below metadata, kind or apiVersion of a resource. */
   readonly insideMeta: boolean;
+  /** The resource around a value in this place, with nothing else in it. */
+  around(value: unknown): unknown;
 }
 
-function validateBelow(
+function* validateBelow(
   schema: JSONSchemaProps,
   place: Place,
-  options: DefaultsOptions,
+  check: Check,
   path: Path,
-): FieldError[] {
-  const isResource = place.isResource || schema["x-kubernetes-embedded-resource"] === true;
-  const insideMeta = place.insideMeta && !schema["x-kubernetes-embedded-resource"];
-  const errors =
-    schema.default === undefined ? [] : validateDefault(schema, insideMeta, options, path);
+): Steps<void> {
+  const isEmbedded = schema["x-kubernetes-embedded-resource"] === true;
+  const isResource = place.isResource || isEmbedded;
+  const insideMeta = place.insideMeta && !isEmbedded;
+  const around = isEmbedded ? (value: unknown) => value : place.around;
+  if (schema.default !== undefined) {
+    validateDefault(schema, { isResource, insideMeta, around }, check, path.child("default"));
+    yield;
+  }
+  if (check.budget < 0) return;
   const items = itemsSchema(schema);
   if (items !== undefined) {
-    const inside = { isResource: false, insideMeta };
-    errors.push(...validateBelow(items, inside, options, path.child("items")));
+    const inside = { isResource: false, insideMeta, around: (value: unknown) => around([value]) };
+    yield* validateBelow(items, inside, check, path.child("items"));
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const isMeta = isResource && RESOURCE_FIELDS.includes(name);
-    const inside = { isResource: false, insideMeta: insideMeta || isMeta };
-    errors.push(...validateBelow(property, inside, options, path.child("properties").key(name)));
+    if (check.budget < 0) return;
+    const inside = {
+      isResource: false,
+      insideMeta: insideMeta || (isResource && RESOURCE_FIELDS.includes(name)),
+      around: (value: unknown) => around({ [name]: value }),
+    };
+    yield* validateBelow(property, inside, check, path.child("properties").key(name));
   }
-  return errors;
 }
 
 const RESOURCE_FIELDS = ["metadata", "apiVersion", "kind"];
+const EMBEDDED: JSONSchemaProps = { "x-kubernetes-embedded-resource": true };
+/** What the resource around a default in its metadata is. */
+const TYPE_META = { apiVersion: "validation/v1", kind: "Validation" };
 
-function validateDefault(
-  schema: JSONSchemaProps,
-  insideMeta: boolean,
-  { requirePruned }: DefaultsOptions,
-  path: Path,
-): FieldError[] {
+function validateDefault(schema: JSONSchemaProps, place: Place, check: Check, path: Path): void {
+  const { errors, requirePruned, rules } = check;
   const value = schema.default;
-  const at = path.child("default");
-  const errors: FieldError[] = [];
-  if (!insideMeta && requirePruned) {
-    if (!jsonEqual(prune(value, schema), value)) {
-      errors.push(invalid(at, value, "must not have unknown fields"));
-    }
+  if (!place.insideMeta && requirePruned && !jsonEqual(prune(value, schema), value)) {
+    errors.push(invalid(path, value, "must not have unknown fields"));
   }
-  const meta = insideMeta ? [] : validateEmbedded(value, schema, at);
-  return [...errors, ...(meta.length > 0 ? meta : validateValue(value, schema, at))];
+  const meta = place.insideMeta
+    ? metadataFaults(value, place, path)
+    : validateEmbedded(value, schema, path);
+  const faults = meta.length > 0 ? meta : validateValue(value, schema, path);
+  errors.push(...faults);
+  if (faults.length > 0) return;
+  const validate = rules?.(schema, place.isResource);
+  if (validate === undefined) return;
+  const outcome = validate(value, path, check.budget);
+  errors.push(...outcome.errors);
+  check.budget = outcome.budget;
+}
+
+function metadataFaults(value: unknown, { around }: Place, path: Path): FieldError[] {
+  const resource = { ...TYPE_META, ...(around(value) as object) };
+  const faults = validateEmbedded(resource, EMBEDDED, Path.of(""));
+  if (faults.length === 0) return [];
+  const texts = faults.map((fault) => `${fault.field}: ${formatFieldError(fault)}`);
+  const text = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
+  return [invalid(path, value, `must result in valid metadata: ${text}`)];
 }

@@ -5,10 +5,20 @@ import { type FieldError, invalid, required } from "#api/validation/field-error.
 import { isDns1035Label, isPathSegmentName } from "#api/validation/names.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import type { Path } from "#api/validation/path.ts";
-import { additionalSchema, itemsSchema } from "./walk.ts";
+import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
+
+const hasEmbedded = new SchemaFact((part) => part["x-kubernetes-embedded-resource"] === true);
 
 /** Resources inside a value have a kind, an apiVersion and sound metadata. */
 export function validateEmbedded(
+  value: unknown,
+  schema: JSONSchemaProps,
+  path: Path,
+): FieldError[] {
+  return hasEmbedded.holds(schema) ? validateBelow(value, schema, path) : [];
+}
+
+function validateBelow(
   value: unknown,
   schema: JSONSchemaProps | undefined,
   path: Path,
@@ -16,7 +26,7 @@ export function validateEmbedded(
   if (schema === undefined || typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) {
     const items = itemsSchema(schema);
-    return value.flatMap((item, i) => validateEmbedded(item, items, path.index(i)));
+    return value.flatMap((item, i) => validateBelow(item, items, path.index(i)));
   }
   const errors: FieldError[] = [];
   if (schema["x-kubernetes-embedded-resource"]) {
@@ -24,8 +34,8 @@ export function validateEmbedded(
   }
   for (const [key, item] of Object.entries(value)) {
     const property = schema.properties?.[key];
-    if (property !== undefined) errors.push(...validateEmbedded(item, property, path.child(key)));
-    else errors.push(...validateEmbedded(item, additionalSchema(schema), path.key(key)));
+    if (property !== undefined) errors.push(...validateBelow(item, property, path.child(key)));
+    else errors.push(...validateBelow(item, additionalSchema(schema), path.key(key)));
   }
   return errors;
 }

@@ -3,54 +3,81 @@ import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { goMapJson } from "#api/meta/go-json.ts";
 import { duplicate, type FieldError } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
-import { additionalSchema, itemsSchema } from "./walk.ts";
+import type { Steps } from "#lib/async/steps.ts";
+import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
+
+/** A step looks at about so many items. */
+const STEP_ITEMS = 256;
+/** More are not listed. */
+const ERRORS_MAX = 1_001;
+
+const hasUniqueLists = new SchemaFact(
+  ({ "x-kubernetes-list-type": type }) => type === "set" || type === "map",
+);
 
 /** `path`: of the value; field names start at its members without one. */
-export function validateListItems(
+export function* validateListItems(
   value: unknown,
-  schema: JSONSchemaProps | undefined,
+  schema: JSONSchemaProps,
   path: Path,
-): FieldError[] {
-  if (schema === undefined || typeof value !== "object" || value === null) return [];
+): Steps<FieldError[]> {
   const errors: FieldError[] = [];
-  if (Array.isArray(value)) {
-    const items = itemsSchema(schema);
-    errors.push(...duplicateItems(value, schema, path));
-    for (const [i, item] of value.entries()) {
-      errors.push(...validateListItems(item, items, path.index(i)));
-    }
-    return errors;
-  }
-  const { properties = {} } = schema;
-  const additional = additionalSchema(schema);
-  for (const [key, item] of Object.entries(value)) {
-    if (Object.hasOwn(properties, key)) {
-      errors.push(...validateListItems(item, properties[key], path.child(key)));
-    } else if (additional !== undefined) {
-      errors.push(...validateListItems(item, additional, path.key(key)));
-    }
-  }
+  if (hasUniqueLists.holds(schema)) yield* validateBelow(value, schema, path, errors);
   return errors;
 }
 
-function duplicateItems(
+function* validateBelow(
+  value: unknown,
+  schema: JSONSchemaProps | undefined,
+  path: Path,
+  errors: FieldError[],
+): Steps<void> {
+  if (schema === undefined || typeof value !== "object" || value === null) return;
+  if (errors.length >= ERRORS_MAX) return;
+  if (Array.isArray(value)) {
+    yield* duplicateItems(value, schema, path, errors);
+    const items = itemsSchema(schema);
+    for (let i = 0; i < value.length && items !== undefined; i++) {
+      if (i % STEP_ITEMS === STEP_ITEMS - 1) yield;
+      if (typeof value[i] === "object") {
+        yield* validateBelow(value[i], items, path.index(i), errors);
+      }
+    }
+    return;
+  }
+  const { properties = {} } = schema;
+  const additional = additionalSchema(schema);
+  let count = 0;
+  for (const [key, item] of Object.entries(value)) {
+    count += 1;
+    if (count % STEP_ITEMS === 0) yield;
+    if (typeof item !== "object") continue;
+    if (Object.hasOwn(properties, key)) {
+      yield* validateBelow(item, properties[key], path.child(key), errors);
+    } else if (additional !== undefined) {
+      yield* validateBelow(item, additional, path.key(key), errors);
+    }
+  }
+}
+
+function* duplicateItems(
   items: readonly unknown[],
   schema: JSONSchemaProps,
   path: Path,
-): FieldError[] {
+  errors: FieldError[],
+): Steps<void> {
   const type = schema["x-kubernetes-list-type"];
-  if (type !== "set" && type !== "map") return [];
+  if (type !== "set" && type !== "map") return;
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   const counts = new Map<string, number>();
-  const errors: FieldError[] = [];
   for (const [i, item] of items.entries()) {
+    if (i % STEP_ITEMS === STEP_ITEMS - 1) yield;
     const shown = type === "set" ? item : keysOf(item, keys);
     const text = goMapJson(shown);
     const count = (counts.get(text) ?? 0) + 1;
     counts.set(text, count);
-    if (count === 2) errors.push(duplicate(path.index(i), shown));
+    if (count === 2 && errors.length < ERRORS_MAX) errors.push(duplicate(path.index(i), shown));
   }
-  return errors;
 }
 
 function keysOf(item: unknown, keys: readonly string[]): unknown {

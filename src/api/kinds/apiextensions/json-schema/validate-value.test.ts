@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import { validateValue } from "./validate-value.ts";
+import { validateValue, validateValueSteps } from "./validate-value.ts";
 
 interface Row {
   readonly name: string;
@@ -246,4 +246,16 @@ describe("combinations", () => {
       faults: ['spec: Invalid value: "": "a" must not validate the schema (not)'],
     },
   ]);
+});
+
+test("validateValue: a list of 100,000 wrong items is checked in steps, and not all faults are listed", () => {
+  const schema = { type: "array", items: { type: "string", pattern: "^z" } };
+  const value = Array.from({ length: 100_000 }, (_, i) => `x${i}`);
+  const steps = validateValueSteps(value, schema, undefined);
+  let count = 0;
+  let next = steps.next();
+  for (; next.done !== true; next = steps.next()) count += 1;
+  assert.ok(count > 300, `${count} steps`);
+  assert.equal(next.value.length, 1_001);
+  assert.equal(next.value[1]!.field, "[1]");
 });

@@ -15,6 +15,7 @@ import {
   tooMany,
 } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
 import { formatCheck, isUnrecognizedFormat } from "./formats.ts";
 import { patternOf } from "./pattern.ts";
 import {
@@ -37,35 +38,89 @@ export function validateValue(
   path: Path | undefined,
   old?: unknown,
 ): FieldError[] {
-  return check(value, schema, "", old).faults.map(({ at, make }) => make(pathOf(path, at)));
+  return finish(validateValueSteps(value, schema, path, old));
 }
+
+/** The same in steps: a value may have hundreds of thousands of parts. */
+export function* validateValueSteps(
+  value: unknown,
+  schema: JSONSchemaProps,
+  path: Path | undefined,
+  old?: unknown,
+): Steps<FieldError[]> {
+  const { faults } = yield* check(value, schema, "", old);
+  return faults.map(({ at, make }) => make(pathOf(path, at)));
+}
+
+/** A step of the check looks at about so many parts of a value. */
+const STEP_PARTS = 256;
 
 type Json = Readonly<Record<string, unknown>>;
 
-function check(value: unknown, schema: JSONSchemaProps, at: string, old?: unknown): Outcome {
+function* check(
+  value: unknown,
+  schema: JSONSchemaProps,
+  at: string,
+  old?: unknown,
+): Steps<Outcome> {
+  if (!isContainer(value) && !hasCombinations(schema)) return checkScalar(value, schema, at, old);
   const outcome = new Outcome();
   if (old !== undefined && jsonEqual(value, old)) return outcome;
   if (value === null || value === undefined) {
     return outcome.merge(checkType(null, schema, at)).merge(checkEnum(null, schema, at));
   }
-  const checks = [
-    ...(typesOf(schema).length > 0 || formatOf(schema) !== "" ? [checkType] : []),
-    checkCombinations,
-    ...(typeof value === "string" ? [checkText, checkFormat] : []),
-    ...(isNumber(value) ? [checkNumber] : []),
-    ...(Array.isArray(value) ? [checkItems] : []),
-    checkEnum,
-    ...(isObject(value) ? [checkProperties] : []),
-  ];
-  for (const one of checks) {
-    outcome.merge((one as Check)(value, schema, at, old));
+  const passed = (one: Outcome): void => {
+    outcome.merge(one);
     outcome.matches++;
+  };
+  if (hasType(schema)) passed(checkType(value, schema, at));
+  passed(yield* checkCombinations(value, schema, at));
+  if (typeof value === "string") {
+    passed(checkText(value, schema, at));
+    passed(checkFormat(value, schema, at));
   }
+  if (isNumber(value)) passed(checkNumber(value, schema, at));
+  if (Array.isArray(value)) passed(yield* checkItems(value, schema, at, old));
+  passed(checkEnum(value, schema, at));
+  if (isObject(value)) passed(yield* checkProperties(value as Json, schema, at, old));
   outcome.matches++;
   return outcome;
 }
 
-type Check = (value: unknown, schema: JSONSchemaProps, at: string, old: unknown) => Outcome;
+/** The same for a value without parts and a schema without combinations: most values are such. */
+function checkScalar(value: unknown, schema: JSONSchemaProps, at: string, old: unknown): Outcome {
+  const outcome = new Outcome();
+  if (old !== undefined && jsonEqual(value, old)) return outcome;
+  if (value === null || value === undefined) {
+    return outcome.merge(checkType(null, schema, at)).merge(checkEnum(null, schema, at));
+  }
+  // One for each check that passes, two for the combinations that there are not, one for the whole.
+  outcome.matches = 4;
+  if (hasType(schema)) {
+    outcome.merge(checkType(value, schema, at));
+    outcome.matches++;
+  }
+  if (typeof value === "string") {
+    outcome.merge(checkText(value, schema, at)).merge(checkFormat(value, schema, at));
+    outcome.matches += 2;
+  } else if (isNumber(value)) {
+    outcome.merge(checkNumber(value, schema, at));
+    outcome.matches++;
+  }
+  return outcome.merge(checkEnum(value, schema, at));
+}
+
+function isContainer(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function hasCombinations({ anyOf, oneOf, allOf, not }: JSONSchemaProps): boolean {
+  return anyOf !== undefined || oneOf !== undefined || allOf !== undefined || not !== undefined;
+}
+
+function hasType(schema: JSONSchemaProps): boolean {
+  return typesOf(schema).length > 0 || formatOf(schema) !== "";
+}
 
 function typesOf(schema: JSONSchemaProps): string[] {
   if (schema["x-kubernetes-int-or-string"]) return ["integer", "string"];
@@ -109,18 +164,18 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-function checkCombinations(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+function* checkCombinations(value: unknown, schema: JSONSchemaProps, at: string): Steps<Outcome> {
   const outcome = new Outcome();
   const { anyOf = [], oneOf = [], allOf = [], not } = schema;
   if (anyOf.length > 0) {
-    const { first, nearest } = tryAll(value, anyOf, at, true);
+    const { first, nearest } = yield* tryAll(value, anyOf, at, true);
     if (first === undefined) {
       outcome.add(general(`${goQuote(at)} must validate at least one schema (anyOf)`));
     }
     outcome.merge(first ?? nearest!);
   }
   if (oneOf.length > 0) {
-    const { first, nearest, count } = tryAll(value, oneOf, at, false);
+    const { first, nearest, count } = yield* tryAll(value, oneOf, at, false);
     if (count === 1) outcome.merge(first!);
     else {
       const found = count === 0 ? "Found none valid" : `Found ${count} valid alternatives`;
@@ -131,7 +186,8 @@ function checkCombinations(value: unknown, schema: JSONSchemaProps, at: string):
     }
   }
   if (allOf.length > 0) {
-    const all = allOf.map((one) => check(value, one, at));
+    const all: Outcome[] = [];
+    for (const one of allOf) all.push(yield* check(value, one, at));
     for (const one of all) outcome.merge(one);
     const fitting = all.filter(({ fits }) => fits).length;
     if (fitting < all.length) {
@@ -139,24 +195,30 @@ function checkCombinations(value: unknown, schema: JSONSchemaProps, at: string):
       outcome.add(general(`${goQuote(at)} must validate all the schemas (allOf)${none}`));
     }
   }
-  if (not !== undefined && check(value, not, at).fits) {
+  if (not !== undefined && (yield* check(value, not, at)).fits) {
     outcome.add(general(`${goQuote(at)} must not validate the schema (not)`));
   }
   outcome.matches++;
   return outcome;
 }
 
-function tryAll(
+interface Tried {
+  readonly first: Outcome | undefined;
+  readonly nearest: Outcome | undefined;
+  readonly count: number;
+}
+
+function* tryAll(
   value: unknown,
   schemas: readonly JSONSchemaProps[],
   at: string,
   stopAtFirst: boolean,
-): { first: Outcome | undefined; nearest: Outcome | undefined; count: number } {
+): Steps<Tried> {
   let first: Outcome | undefined;
   let nearest: Outcome | undefined;
   let count = 0;
   for (const schema of schemas) {
-    const outcome = check(value, schema, at);
+    const outcome = yield* check(value, schema, at);
     if (outcome.fits) {
       first ??= outcome;
       nearest = undefined;
@@ -172,7 +234,7 @@ function tryAll(
 function checkText(value: string, schema: JSONSchemaProps, at: string): Outcome {
   const outcome = new Outcome();
   const { minLength, maxLength, pattern = "" } = schema;
-  const length = [...value].length;
+  const length = maxLength === undefined && minLength === undefined ? 0 : charactersOf(value);
   if (maxLength !== undefined && length > maxLength) {
     const text = `${at} in body should be at most ${maxLength} chars long`;
     return outcome.add({ text, at, make: (path) => tooLong(path, maxLength) });
@@ -188,6 +250,12 @@ function checkText(value: string, schema: JSONSchemaProps, at: string): Outcome 
   }
   if (!compiled.test(value)) outcome.add(valueFault(at, value, `should match '${pattern}'`));
   return outcome;
+}
+
+function charactersOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }
 
 function checkFormat(value: string, schema: JSONSchemaProps, at: string): Outcome {
@@ -250,19 +318,28 @@ function fitsInteger(value: number | bigint, bits: bigint): boolean {
   return BigInt(value) < 1n << bits && BigInt(value) >= -(1n << bits);
 }
 
-function checkItems(
+function* checkItems(
   value: readonly unknown[],
   schema: JSONSchemaProps,
   at: string,
   old: unknown,
-): Outcome {
+): Steps<Outcome> {
   const outcome = new Outcome();
   const { minItems, maxItems, uniqueItems } = schema;
   const items = itemsSchema(schema);
   if (items !== undefined) {
     const before = oldItems(old, schema);
-    for (const [i, item] of value.entries()) {
-      outcome.merge(check(item, items, `${at}[${i}]`, before(item)));
+    const isPlain = !hasCombinations(items);
+    for (let i = 0; i < value.length; i++) {
+      const item = value[i];
+      const itemAt = `${at}[${i}]`;
+      const isScalar = isPlain && !isContainer(item);
+      outcome.merge(
+        isScalar
+          ? checkScalar(item, items, itemAt, before(item))
+          : yield* check(item, items, itemAt, before(item)),
+      );
+      if (i % STEP_PARTS === STEP_PARTS - 1) yield;
     }
   }
   const size = value.length;
@@ -304,7 +381,12 @@ function checkEnum(value: unknown, schema: JSONSchemaProps, at: string): Outcome
   });
 }
 
-function checkProperties(value: Json, schema: JSONSchemaProps, at: string, old: unknown): Outcome {
+function* checkProperties(
+  value: Json,
+  schema: JSONSchemaProps,
+  at: string,
+  old: unknown,
+): Steps<Outcome> {
   const outcome = new Outcome();
   const isCorrelated =
     isObject(old) && old !== null && schema["x-kubernetes-map-type"] !== "atomic";
@@ -319,18 +401,22 @@ function checkProperties(value: Json, schema: JSONSchemaProps, at: string, old: 
     outcome.add({ text, at, make: (path) => tooMany(path, keys.length, maxProperties) });
   }
   const additional = additionalSchema(schema);
+  let parts = 0;
   for (const key of keys) {
     if (Object.hasOwn(properties, key)) continue;
+    parts += 1;
+    if (parts % STEP_PARTS === 0) yield;
     if (additionalProperties === false) {
       const text = `${at}.${key} in body is a forbidden property`;
       outcome.add({ text, at, make: (path) => invalid(path, key, text) });
     } else if (additional !== undefined) {
-      outcome.merge(check(value[key], additional, `${at}.${key}`, before[key]));
+      outcome.merge(yield* check(value[key], additional, `${at}.${key}`, before[key]));
     }
   }
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(value, name)) continue;
-    outcome.merge(check(value[name], property, at === "" ? name : `${at}.${name}`, before[name]));
+    const inside = at === "" ? name : `${at}.${name}`;
+    outcome.merge(yield* check(value[name], property, inside, before[name]));
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue;
@@ -349,7 +435,7 @@ function pathOf(path: Path | undefined, at: string): Path {
   return path === undefined ? Path.of(below) : path.child(below);
 }
 
-function isNumber(value: unknown): boolean {
+function isNumber(value: unknown): value is number | bigint {
   return typeof value === "number" || typeof value === "bigint";
 }
 

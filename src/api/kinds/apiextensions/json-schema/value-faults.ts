@@ -10,20 +10,25 @@ export interface Fault {
   make(path: Path): FieldError;
 }
 
+/** More faults of a value are not listed: a Status has no room for them. */
+const FAULTS_MAX = 1_001;
+
 /** `matches` counts what fitted: of several alternatives the nearest one's faults are shown. */
 export class Outcome {
   readonly faults: Fault[] = [];
+  #texts: Set<string> | undefined;
   matches = 0;
 
-  add(...faults: readonly Fault[]): this {
-    for (const fault of faults) {
-      if (!this.faults.some(({ text }) => text === fault.text)) this.faults.push(fault);
-    }
+  add(fault: Fault): this {
+    if (this.faults.length >= FAULTS_MAX || this.#texts?.has(fault.text)) return this;
+    this.#texts ??= new Set();
+    this.#texts.add(fault.text);
+    this.faults.push(fault);
     return this;
   }
 
   merge(other: Outcome): this {
-    this.add(...other.faults);
+    for (const fault of other.faults) this.add(fault);
     this.matches += other.matches;
     return this;
   }

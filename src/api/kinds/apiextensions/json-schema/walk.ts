@@ -25,6 +25,24 @@ export function someSchema(
   return predicate(schema) || childrenOf(schema).some((child) => someSchema(child, predicate));
 }
 
+/** Whether the predicate holds anywhere in a schema; found once for each schema. */
+export class SchemaFact {
+  readonly #known = new WeakMap<JSONSchemaProps, boolean>();
+  readonly #predicate: (schema: JSONSchemaProps) => boolean;
+
+  constructor(predicate: (schema: JSONSchemaProps) => boolean) {
+    this.#predicate = predicate;
+  }
+
+  holds(schema: JSONSchemaProps): boolean {
+    const known = this.#known.get(schema);
+    if (known !== undefined) return known;
+    const found = someSchema(schema, this.#predicate);
+    this.#known.set(schema, found);
+    return found;
+  }
+}
+
 function childrenOf(schema: JSONSchemaProps): JSONSchemaProps[] {
   const { allOf = [], anyOf = [], oneOf = [], not, additionalItems } = schema;
   const { properties = {}, patternProperties = {}, definitions = {}, dependencies = {} } = schema;

@@ -42,9 +42,9 @@ export function* validateResourceSchema(
   if (options.requireStructural && unreadable === undefined) {
     const breaches = validateStructural(schema, root);
     yield;
-    const requirePruned = options.requirePrunedDefaults;
-    const faults =
-      breaches.length > 0 ? breaches : validateDefaults(schema, { requirePruned }, root);
+    const rules = context.expressions?.schemaDefaultRules;
+    const checks = { requirePruned: options.requirePrunedDefaults, rules };
+    const faults = breaches.length > 0 ? breaches : yield* validateDefaults(schema, checks, root);
     structural = faults.length === 0;
     errors.push(...faults);
   }
