@@ -7,10 +7,10 @@ import type { ExtenderConfig } from "#scheduler/config/extender-config.ts";
 import { type Rejected, rejected, unresolvable } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { ExtenderBinder } from "./binding-cycle.ts";
 import type { Extenders } from "./decide-node.ts";
 import { reviewPreemption } from "./extender-preemption.ts";
 import type { FoundNodes } from "./find-nodes.ts";
-import type { ExtenderBinder } from "./scheduler.ts";
 import type { ScoredNodes } from "./score-nodes.ts";
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;

@@ -13,22 +13,15 @@ import { nextTurn } from "#lib/async/next-turn.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
-import {
-  type ExtensionPoint,
-  type ProfileObserver,
-  type StatusCode,
-  statusCodeOf,
-  timed,
-} from "#scheduler/metrics/extension-points.ts";
+import { type StatusCode, statusCodeOf, timed } from "#scheduler/metrics/extension-points.ts";
 import type { SchedulerMetrics } from "#scheduler/metrics/scheduler-metrics.ts";
-import type { Plugin, Rejected, Verdict } from "#scheduler/plugin.ts";
-import { FITS } from "#scheduler/plugin.ts";
 import type { Nominator } from "#scheduler/queue/nominator.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
-import { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { BindingCycle, type ExtenderBinder } from "./binding-cycle.ts";
 import {
   type Decision,
   decideNode,
@@ -36,22 +29,24 @@ import {
   type Extenders,
   type World,
 } from "./decide-node.ts";
-import { fitErrorMessage } from "./fit-error.ts";
 import { type PermitOutcome, Permits } from "./permits.ts";
 import type { PodStatusWriter } from "./pod-status-writer.ts";
 import type { Profile } from "./profile.ts";
+import {
+  NodeRejected,
+  type Refusal,
+  type Reservation,
+  runReservePlugins,
+  runUnreservePlugins,
+} from "./reservation.ts";
 import type { SchedulerEvents } from "./scheduler-events.ts";
+import { errorFailure, type Failure, nodeFailure, putBackFailed } from "./scheduling-failure.ts";
 
 const SLICE_MS = 4;
 const SLICE_PODS_MAX = 200;
 const BINDINGS_MAX = 256;
 /** In how many of a hundred attempts the durations of single plugins are measured. */
 const MEASURED_PERCENT = 10;
-
-/** Binds pods in place of the bind plugins; undefined if it leaves the pod to them. */
-export interface ExtenderBinder {
-  bind(pod: PodInfo, node: NodeInfo, signal: AbortSignal): Promise<boolean>;
-}
 
 export interface SchedulerOptions {
   readonly profiles: ReadonlyMap<string, Profile>;
@@ -71,27 +66,10 @@ export interface SchedulerOptions {
   readonly logger: Logger;
 }
 
-interface Failure {
-  readonly message: string;
-  readonly reason: "Unschedulable" | "SchedulerError";
-  readonly rejectors: ReadonlySet<string>;
-  /** Undefined leaves the pod's nomination as it is. */
-  readonly nominatedNode: string | undefined;
-}
-
-/** A pod on its way to a node. */
-interface Reservation {
-  readonly queued: QueuedPod;
-  readonly profile: Profile;
-  readonly node: NodeInfo;
-  readonly states: ReadonlyMap<Plugin, unknown>;
-  readonly startMs: number;
-}
-
 export class Scheduler {
   readonly permits: Permits;
   readonly #options: SchedulerOptions;
-  readonly #preBinding = new Map<string, AbortController>();
+  readonly #binding: BindingCycle;
   #bindings = 0;
   #wakeLoop: (() => void) | undefined;
   #isBusy = false;
@@ -101,6 +79,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.permits = new Permits(options.clock);
+    this.#binding = new BindingCycle(options);
   }
 
   /** Whether anything is being decided, bound or written. */
@@ -119,9 +98,7 @@ export class Scheduler {
   /** Ends the wait or the preparation of a pod that is not bound yet. False if it is too late. */
   cancelWaiting(uid: string, plugin: string): boolean {
     if (this.permits.reject(uid, plugin, "preempted")) return true;
-    const preBinding = this.#preBinding.get(uid);
-    preBinding?.abort(new Error(`preempted by ${plugin}`));
-    return preBinding !== undefined;
+    return this.#binding.cancel(uid, plugin);
   }
 
   /** Lives until the signal aborts. */
@@ -267,7 +244,8 @@ export class Scheduler {
     }
     this.#bindings += 1;
     this.#options.metrics.binding.add(1);
-    void this.#bind(reservation, permit, signal)
+    void this.#binding
+      .bind(reservation, permit, signal)
       .catch((error: unknown) => {
         if (signal.aborted) return;
         this.#bindingFailed(reservation, error);
@@ -288,80 +266,6 @@ export class Scheduler {
     this.#fail(queued, profile, failure, startMs);
   }
 
-  async #bind(
-    { queued, profile, node, states, startMs }: Reservation,
-    permit: PermitOutcome,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { queue, statuses, events, metrics, extenders, clock } = this.#options;
-    const { info } = queued;
-    const { observer } = profile;
-    const prepared = timed(
-      observer,
-      "PreBindPreFlight",
-      () =>
-        profile.preBind.filter(
-          (plugin) => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
-        ),
-      (plugins) => (plugins.length > 0 ? "Success" : "Skip"),
-    );
-    if (prepared.length > 0 || permit.outcome === "waiting") {
-      // Others can see where the pod goes while it is being prepared.
-      statuses.write(info.pod, { nominatedNodeName: node.name });
-    }
-    if (permit.outcome === "waiting") {
-      const sinceMs = clock.elapsedMs();
-      const answer = await permit.answer;
-      const result = answer.allowed ? "Success" : "Unschedulable";
-      metrics.permitWaited(result, clock.elapsedMs() - sinceMs);
-      if (!answer.allowed) throw new NodeRejected(answer.plugin, answer.verdict);
-    }
-    if (prepared.length > 0) {
-      const preparing = this.#preBind(prepared, info, node, states, signal);
-      await observed(observer, "PreBind", preparing);
-    }
-    statuses.drop(info.uid); // a bound pod has another status
-    if (extenders === undefined || !(await extenders.bind(info, node, signal))) {
-      await observed(observer, "Bind", runBindPlugins(profile, info, node, signal));
-    }
-    queue.done(info.uid);
-    events.record({
-      about: info.pod,
-      type: "Normal",
-      reason: "Scheduled",
-      action: "Binding",
-      message: `Successfully assigned ${info.key} to ${node.name}`,
-      schedulerName: profile.schedulerName,
-    });
-    metrics.scheduled(profile.schedulerName, queued, clock.elapsedMs() - startMs, clock.nowMs());
-    if (profile.postBind.length === 0) return;
-    const postBinding = (): void => {
-      for (const plugin of profile.postBind) plugin.postBind!(info, node);
-    };
-    timed(observer, "PostBind", postBinding, () => "Success");
-  }
-
-  async #preBind(
-    plugins: readonly Plugin[],
-    info: PodInfo,
-    node: NodeInfo,
-    states: ReadonlyMap<Plugin, unknown>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const own = new AbortController();
-    this.#preBinding.set(info.uid, own);
-    const both = AbortSignal.any([own.signal, signal]);
-    try {
-      for (const plugin of plugins) {
-        const verdict = await plugin.preBind!(states.get(plugin), info, node, both);
-        if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
-      }
-      both.throwIfAborted();
-    } finally {
-      this.#preBinding.delete(info.uid);
-    }
-  }
-
   #bindingFailed(reservation: Reservation, error: unknown): void {
     const { queued, profile, node, startMs } = reservation;
     const { queue } = this.#options;
@@ -376,139 +280,19 @@ export class Scheduler {
     queue.change({ event: "pod-deleted", next: assignedTo(queued.info, node), old: undefined });
   }
 
-  #takeBack({ queued, profile, node, states }: Reservation): void {
-    const { info } = queued;
-    const unreserving = (): void => {
-      for (const plugin of profile.reserve.toReversed()) {
-        plugin.unreserve?.(states.get(plugin), info, node);
-      }
-    };
-    timed(profile.observer, "Unreserve", unreserving, () => "Success");
-    this.#options.world.snapshot.forgetPod(info.uid);
-  }
-
   #fail(queued: QueuedPod, profile: Profile, failure: Failure, startMs: number): void {
-    const { queue, nominator, objects, events, statuses, metrics, logger, clock } = this.#options;
-    const { message, reason, rejectors, nominatedNode } = failure;
-    const { info } = queued;
-    const isError = reason === "SchedulerError";
-    metrics.failed(profile.schedulerName, isError, clock.elapsedMs() - startMs);
-    const cached = objects.pods.get(info.namespace, info.name);
-    if (
-      cached === undefined ||
-      cached.metadata.uid !== info.uid ||
-      (cached.spec.nodeName ?? "") !== ""
-    ) {
-      queue.done(info.uid);
-      return;
-    }
-    if (isError) logger.error("a pod could not be scheduled", { pod: info.key, why: message });
-    queued.info = cached === info.pod ? info : new PodInfo(cached);
-    queue.putBack(queued, rejectors, isError ? "error" : "rejected");
-    if (nominatedNode !== undefined) nominator.add(queued.info, nominatedNode);
-    else nominator.update(queued.info);
-    events.record({
-      about: cached,
-      type: "Warning",
-      reason: "FailedScheduling",
-      action: "Scheduling",
-      message,
-      schedulerName: profile.schedulerName,
-    });
-    statuses.write(cached, {
-      condition: { reason, message },
-      ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }),
-    });
+    putBackFailed(this.#options, queued, profile.schedulerName, failure, startMs);
   }
-}
 
-/** A plugin refused the node after it was chosen. */
-class NodeRejected extends Error {
-  override readonly name = "NodeRejected";
-  readonly plugin: string;
-  readonly verdict: Rejected;
-
-  constructor(plugin: string, verdict: Rejected) {
-    super(verdict.reasons.join(", "));
-    this.plugin = plugin;
-    this.verdict = verdict;
+  #takeBack(reservation: Reservation): void {
+    runUnreservePlugins(reservation);
+    this.#options.world.snapshot.forgetPod(reservation.queued.info.uid);
   }
-}
-
-interface Refusal {
-  readonly plugin: string;
-  readonly verdict: Rejected;
-}
-
-function runReservePlugins({ queued, profile, node, states }: Reservation): Refusal | undefined {
-  const reserving = (): Refusal | undefined => {
-    for (const plugin of profile.reserve) {
-      const verdict: Verdict = plugin.reserve?.(states.get(plugin), queued.info, node) ?? FITS;
-      if (verdict !== FITS) return { plugin: plugin.name, verdict: verdict as Rejected };
-    }
-    return undefined;
-  };
-  return timed(profile.observer, "Reserve", reserving, (refusal) =>
-    statusCodeOf(refusal?.verdict ?? FITS),
-  );
 }
 
 function permitCode(permit: PermitOutcome): StatusCode {
   if (permit.outcome === "rejected") return statusCodeOf(permit.verdict);
   return permit.outcome === "waiting" ? "Wait" : "Success";
-}
-
-/** Reports how long the plugins of an extension point took that is awaited. */
-async function observed(
-  observer: ProfileObserver,
-  point: ExtensionPoint,
-  work: Promise<void>,
-): Promise<void> {
-  const sinceMs = observer.nowMs();
-  try {
-    await work;
-    observer.ended(point, "Success", sinceMs);
-  } catch (error) {
-    const code = error instanceof NodeRejected ? statusCodeOf(error.verdict) : "Error";
-    observer.ended(point, code, sinceMs);
-    throw error;
-  }
-}
-
-async function runBindPlugins(
-  { bind, schedulerName }: Profile,
-  info: PodInfo,
-  node: NodeInfo,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const plugin of bind) {
-    const verdict = await plugin.bind!(info, node, signal);
-    if (verdict === undefined) continue;
-    if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
-    return;
-  }
-  throw new Error(`no plugin of the profile ${schedulerName} binds the pod`);
-}
-
-function nodeFailure(node: NodeInfo, plugin: string, verdict: Rejected): Failure {
-  const diagnosis = {
-    nodeCount: 1,
-    verdicts: new Map([[node, verdict]]),
-    absent: undefined,
-    preFilterMessage: undefined,
-    plugins: new Set([plugin]),
-  };
-  return {
-    message: fitErrorMessage(diagnosis, ""),
-    reason: "Unschedulable",
-    rejectors: diagnosis.plugins,
-    nominatedNode: "",
-  };
-}
-
-function errorFailure(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
-  return { message, reason: "SchedulerError", rejectors: new Set(), nominatedNode: "" };
 }
 
 function assignedTo({ pod }: PodInfo, { name }: NodeInfo): PodInfo["pod"] {

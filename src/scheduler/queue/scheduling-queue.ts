@@ -19,12 +19,12 @@ import { statusCodeOf } from "#scheduler/metrics/extension-points.ts";
 import type { QueueMetrics, QueueReason } from "#scheduler/metrics/queue-metrics.ts";
 import { type EventName, FITS, type Rejected, type Verdict } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { InFlightPods } from "./in-flight-pods.ts";
 import { KeyedHeap } from "./keyed-heap.ts";
 import { createQueuedPod, type QueuedPod } from "./queued-pod.ts";
 import { UnschedulablePods } from "./unschedulable-pods.ts";
 import { type ClusterChange, isWokenBy, wakes } from "./wake-decision.ts";
 
-const CHANGES_MAX = 10_000;
 /** One of so many questions to wake rules is measured. */
 const HINTS_PER_MEASURED = 10;
 
@@ -65,11 +65,7 @@ export class SchedulingQueue implements Disposable {
   /** Pods whose attempt failed by an error. They always wait. */
   readonly #errors: KeyedHeap<QueuedPod>;
   readonly #unschedulable = new UnschedulablePods();
-  /** Where the list of changes was when the attempt began. */
-  readonly #inFlight = new Map<string, { readonly pod: QueuedPod; readonly since: number }>();
-  #changes: ClusterChange[] = [];
-  /** The number of the first change that is still remembered. */
-  #firstChange = 0;
+  readonly #inFlight = new InFlightPods();
   #order = 0;
   #hints = 0;
   #timer: Timer | undefined;
@@ -112,9 +108,7 @@ export class SchedulingQueue implements Disposable {
 
   /** How many changes are remembered for pods in flight, by their name, and how many such pods. */
   get inFlightEvents(): ReadonlyMap<EventName | "PodPopped", number> {
-    const counts = new Map<EventName | "PodPopped", number>([["PodPopped", this.#inFlight.size]]);
-    for (const { event } of this.#changes) counts.set(event, (counts.get(event) ?? 0) + 1);
-    return counts;
+    return this.#inFlight.counts;
   }
 
   /** Whether `pop` would give a pod. */
@@ -135,7 +129,7 @@ export class SchedulingQueue implements Disposable {
     const { uid } = info;
     const inFlight = this.#inFlight.get(uid);
     if (inFlight !== undefined) {
-      inFlight.pod.info = info;
+      inFlight.info = info;
       return;
     }
     const queued = this.#find(uid);
@@ -155,19 +149,18 @@ export class SchedulingQueue implements Disposable {
 
   /** A change of the pod itself. */
   ownChange(uid: string, change: ClusterChange): void {
-    this.#remember(change);
+    this.#inFlight.remember(change);
     const queued = this.#unschedulable.get(uid);
     if (queued === undefined || queued.gatedBy !== undefined) return;
     if (this.#isWoken(queued, change)) this.#wake(queued, change.event);
   }
 
   delete(uid: string): void {
-    this.#inFlight.delete(uid);
+    this.#inFlight.end(uid);
     this.#active.delete(uid);
     this.#backoff.delete(uid);
     this.#errors.delete(uid);
     this.#unschedulable.delete(uid);
-    this.#forgetChanges();
   }
 
   /** The next pod to try; it is in flight until `done` or `putBack`. */
@@ -176,7 +169,7 @@ export class SchedulingQueue implements Disposable {
     if (pod === undefined) return undefined;
     pod.attempts += 1;
     pod.firstAttemptMs ??= this.#nowMs();
-    this.#inFlight.set(pod.info.uid, { pod, since: this.#firstChange + this.#changes.length });
+    this.#inFlight.begin(pod);
     return pod;
   }
 
@@ -188,15 +181,13 @@ export class SchedulingQueue implements Disposable {
 
   /** The attempt is over and the pod needs no other. */
   done(uid: string): void {
-    this.#inFlight.delete(uid);
-    this.#forgetChanges();
+    this.#inFlight.end(uid);
   }
 
   /** The attempt failed. The pod waits for a change, unless one that helps came meanwhile. */
   putBack(pod: QueuedPod, rejectors: ReadonlySet<string>, failure: "rejected" | "error"): void {
     const { uid } = pod.info;
-    const inFlight = this.#inFlight.get(uid);
-    if (inFlight === undefined) return; // deleted meanwhile
+    if (this.#inFlight.get(uid) === undefined) return; // deleted meanwhile
     pod.rejectors = rejectors;
     pod.wasFlushed = false;
     pod.sinceMs = this.#nowMs();
@@ -205,7 +196,7 @@ export class SchedulingQueue implements Disposable {
       pod.unschedulableCount += 1;
       pod.errorCount = 0;
     }
-    const isWoken = this.#wasWoken(pod, inFlight.since);
+    const isWoken = this.#inFlight.wasWoken(uid, (change) => this.#isWoken(pod, change));
     this.done(uid);
     if (failure === "error" || isWoken) this.#wake(pod, "ScheduleAttemptFailure");
     else {
@@ -217,7 +208,7 @@ export class SchedulingQueue implements Disposable {
 
   /** Something in the cluster changed: wakes the pods for which it matters. */
   change(change: ClusterChange): void {
-    this.#remember(change);
+    this.#inFlight.remember(change);
     if (this.#unschedulable.size === 0) return;
     for (const pod of this.#unschedulable.concernedBy(change, this.#options.profileOf)) {
       if (pod.gatedBy !== undefined) this.#recheckGated(pod, change);
@@ -315,40 +306,13 @@ export class SchedulingQueue implements Disposable {
     return this.#hints === 0 ? this.#options.metrics : undefined;
   }
 
-  #wasWoken(pod: QueuedPod, since: number): boolean {
-    if (since < this.#firstChange) return true; // some changes were dropped
-    for (let i = since - this.#firstChange; i < this.#changes.length; i++) {
-      if (this.#isWoken(pod, this.#changes[i]!)) return true;
-    }
-    return false;
-  }
-
-  #remember(change: ClusterChange): void {
-    if (this.#inFlight.size === 0) return;
-    this.#changes.push(change);
-    if (this.#changes.length <= CHANGES_MAX) return;
-    const dropped = this.#changes.length >> 1;
-    this.#changes = this.#changes.slice(dropped);
-    this.#firstChange += dropped;
-  }
-
-  #forgetChanges(): void {
-    if (this.#changes.length === 0) return;
-    const [oldest] = this.#inFlight.values(); // the first in the map began first
-    const keepFrom = oldest?.since ?? this.#firstChange + this.#changes.length;
-    const dropped = keepFrom - this.#firstChange;
-    if (dropped < this.#changes.length && dropped < CHANGES_MAX / 10) return;
-    this.#changes = this.#changes.slice(dropped);
-    this.#firstChange = keepFrom;
-  }
-
   #find(uid: string): QueuedPod | undefined {
     return (
       this.#active.get(uid) ??
       this.#backoff.get(uid) ??
       this.#errors.get(uid) ??
       this.#unschedulable.get(uid) ??
-      this.#inFlight.get(uid)?.pod
+      this.#inFlight.get(uid)
     );
   }
 
