@@ -1,0 +1,175 @@
+/**
+ * The dashboard in Chromium on a large simulated cluster in which 500 objects change each second: the first
+ * view, scrolling a list of all pods, what a tab gets and holds, and what a tab costs the server
+ * (`k8ts dashboard`, a process of its own). DASHBOARD_NODES and DASHBOARD_PODS choose another size;
+ * K8TS_BENCH_DATA is the data directory of a cluster that runs already.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { connectionFromFile } from "#client/kubeconfig.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
+import { missingProgram } from "../tools/debian-packages.ts";
+import { scroll, tabMb, trafficDuring } from "./dashboard/tab.ts";
+import { cpuMs, launcherMs, startProgram } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+import { createDeployments, PODS_PER_DEPLOYMENT, untilReady } from "./scale/scale-load.ts";
+
+export const name = "dashboard";
+
+const CHANGES_PER_SECOND = 500;
+const FIRST_VIEW_MS = 1_000;
+const FRAME_MS = 20;
+const TRAFFIC_KB = 200;
+const TAB_MB = 250;
+const SERVER_PERCENT = 20;
+const READY_WITHIN_MS = 1_200_000;
+/** About twelve thousand pixels in a second, as fast as people turn a wheel. */
+const PX_PER_FRAME = 200;
+
+export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
+  const missing = missingProgram("chromium");
+  if (missing !== undefined) throw new Error(missing);
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
+  const nodes = Number(process.env.DASHBOARD_NODES ?? (quick ? 200 : 5_000));
+  const pods = Number(process.env.DASHBOARD_PODS ?? (quick ? 2_000 : 150_000));
+  const running = process.env.K8TS_BENCH_DATA;
+  const data = running ?? join(folder, "data");
+  try {
+    await launcherMs(); // builds if need be
+    progress(`${nodes} nodes`);
+    const up = ["up", "--foreground", "--no-node", "--simulate", `${nodes}`];
+    await using server = running === undefined ? await startProgram(up, data) : undefined;
+    await server?.printedMs;
+    const kubeconfig = join(data, "kubeconfig");
+    using transport = new HttpsTransport(connectionFromFile(kubeconfig), "bench");
+    const surroundings = { clock: systemClock, random: systemRandom, fieldManager: "bench" };
+    const client = new Client({ transport, ...surroundings });
+    if (running === undefined) {
+      progress(`${pods} pods`);
+      await createDeployments(client, 0, pods / PODS_PER_DEPLOYMENT);
+      await untilReady(client, pods, READY_WITHIN_MS);
+    }
+    yield* ofOneTab({ client, kubeconfig, quick, progress }, signal);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Parts {
+  readonly client: Client;
+  readonly kubeconfig: string;
+  readonly quick: boolean;
+  readonly progress: BenchOptions["progress"];
+}
+
+async function* ofOneTab(
+  { client, kubeconfig, quick, progress }: Parts,
+  signal: AbortSignal,
+): AsyncIterable<Row> {
+  const windowMs = quick ? 3_000 : 10_000;
+  using dashboard = await startDashboard(kubeconfig);
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+  const done = new AbortController();
+  const changing = changePods(client, AbortSignal.any([signal, done.signal]));
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    page.setDefaultTimeout(120_000);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Network.enable");
+    progress("first view");
+    const openMs = performance.now();
+    await page.goto(dashboard.url);
+    await page.locator("main .nodes li").first().waitFor();
+    yield row("first view", performance.now() - openMs, "ms", FIRST_VIEW_MS);
+    progress("overview");
+    let beforeMs = cpuMs(dashboard.pid);
+    const overview = await trafficDuring(session, () => systemClock.sleep(windowMs, signal));
+    yield row("overview: to the browser", overview.bytesPerSecond / 1024, "KB a second", TRAFFIC_KB);
+    const percent = (): number => (100 * (cpuMs(dashboard.pid) - beforeMs)) / windowMs;
+    yield row("overview: processor time of the server", percent(), "% of a core", SERVER_PERCENT);
+    progress("list of pods");
+    const listMs = performance.now();
+    await page.getByRole("link", { name: "Pod", exact: true }).click();
+    await page.locator("section.grid").waitFor();
+    yield { name: "list of pods: first rows", value: performance.now() - listMs, unit: "ms" };
+    const status = page.getByRole("status").filter({ hasText: " of " });
+    await status.filter({ hasNotText: "loading" }).first().waitFor();
+    yield { name: "… all known to the server", value: performance.now() - listMs, unit: "ms" };
+    const frames: number[] = [];
+    beforeMs = cpuMs(dashboard.pid);
+    const list = await trafficDuring(session, async () => {
+      frames.push(...(await scroll(page, PX_PER_FRAME, windowMs)));
+    });
+    frames.sort((a, b) => a - b);
+    const p95 = frames[Math.floor(frames.length * 0.95)] ?? Number.NaN;
+    yield row("scrolling: 95 % of frames within", p95, "ms", FRAME_MS);
+    yield row("scrolling: to the browser", list.bytesPerSecond / 1024, "KB a second", TRAFFIC_KB);
+    yield row("scrolling: processor time of the server", percent(), "% of a core", SERVER_PERCENT);
+    yield row("memory of the tab", await tabMb(await browser.newBrowserCDPSession()), "MB", TAB_MB);
+    done.abort();
+    const changes = await changing;
+    yield { name: "changes in a second meanwhile", value: changes, unit: "/s" };
+  } finally {
+    done.abort();
+    await changing;
+    await browser.close();
+  }
+}
+
+interface RunningDashboard extends Disposable {
+  readonly url: string;
+  readonly pid: number;
+}
+
+async function startDashboard(kubeconfig: string): Promise<RunningDashboard> {
+  const args = ["dashboard", "--kubeconfig", kubeconfig, "--no-browser"];
+  const child: ChildProcess = spawn("./k8ts", args, { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk;
+      const [found] = /https?:\/\/\S+#token=\S+/.exec(text) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+    child.once("exit", (code) => reject(new Error(`k8ts dashboard ended with ${code}: ${text}`)));
+  });
+  return { url, pid: child.pid ?? 0, [Symbol.dispose]: () => void child.kill() };
+}
+
+/** Changes an annotation of pods until the signal aborts; answers how many in a second. */
+async function changePods(client: Client, signal: AbortSignal): Promise<number> {
+  const listed = await client.list(podKind, { namespace: "default", limit: 1_000 });
+  if (!listed.ok) throw new Error(listed.status.message);
+  const names = listed.value.items.map(({ metadata }) => metadata.name ?? "");
+  const startMs = performance.now();
+  let changes = 0;
+  const under = new Set<Promise<unknown>>();
+  while (!signal.aborted) {
+    const due = Math.floor(((performance.now() - startMs) / 1000) * CHANGES_PER_SECOND) - changes;
+    for (let n = 0; n < due && under.size < 64; n++) {
+      const key = { namespace: "default", name: names[changes % names.length]! };
+      const body = { metadata: { annotations: { "bench.k8ts.io/change": String(changes) } } };
+      const patch = client.patch(podKind, key, "merge", body, {});
+      under.add(patch);
+      void patch.finally(() => under.delete(patch));
+      changes += 1;
+    }
+    await systemClock.sleep(20);
+  }
+  await Promise.all(under);
+  return (changes * 1000) / (performance.now() - startMs);
+}
+
+function row(text: string, value: number, unit: string, limit: number): Row {
+  return { name: text, value, unit, limit, limitName: `${unit} wanted`, target: 1 };
+}
