@@ -8,10 +8,14 @@ import type {
   TableView,
 } from "../../src/dashboard/live/messages.ts";
 import type { Warning } from "../../src/dashboard/overview/newest-warnings.ts";
+import type { Row } from "../../src/dashboard/table/table-rows.ts";
+import { wholeRows } from "../models/whole-rows.ts";
 import { DashboardContext } from "./dashboard-context.ts";
 
+type TableMessage = Extract<LiveMessage, { type: "table" }>;
+
 export interface LiveTable {
-  readonly table: Extract<LiveMessage, { type: "table" }> | undefined;
+  readonly table: (Omit<TableMessage, "rows"> & { readonly rows: readonly Row[] }) | undefined;
   readonly error: string | undefined;
 }
 
@@ -22,8 +26,12 @@ export function useTable(followed: Followed, view: TableView): LiveTable {
   const key = JSON.stringify(followed);
   useEffect(() => {
     setState({ table: undefined, error: undefined });
+    let rows: readonly Row[] = [];
     const opened = live.table(followed, view, (message) => {
-      if (message.type === "table") setState({ table: message, error: undefined });
+      if (message.type === "table") {
+        rows = wholeRows(message.rows, rows);
+        setState({ table: { ...message, rows }, error: undefined });
+      }
       if (message.type === "error") setState(({ table }) => ({ table, error: message.message }));
     });
     handle.current = opened;

@@ -63,7 +63,8 @@ export type LiveMessage =
       /** False while the server still lists. */
       readonly isComplete: boolean;
       readonly offset: number;
-      readonly rows: readonly Row[];
+      /** Of rows that are as in the last message for this id only the uid. */
+      readonly rows: readonly (Row | string)[];
     }
   | {
       readonly id: number;

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "#lib/time/clock.ts";
 import { type Column, columnsOf, rowsOf } from "../table/table-answer.ts";
-import { TableRows } from "../table/table-rows.ts";
+import { type Row, TableRows } from "../table/table-rows.ts";
 import { type Change, type ListWatchOptions, listWatch } from "./list-watch.ts";
 import { itemsOf, uidOf } from "./live-objects.ts";
 import type { LiveMessage, LiveObject, TableView } from "./messages.ts";
@@ -42,19 +42,20 @@ export function subscribeTable(
   let view = firstView;
   let isComplete = false;
   let pages = 0;
+  /** Rows that the page has, by uid: those of the last message. */
+  let sent: ReadonlyMap<string, Row> = new Map();
   rows.select(view);
   const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
     const { matched, total, isTruncated } = rows;
     const limit = Math.min(view.limit, WINDOW_ROWS_MAX);
     const offset = Math.max(0, Math.min(view.offset, matched - 1));
     const counted = { total, matched, isTruncated, isComplete };
+    const window = rows.window(offset, limit);
+    const before = sent;
+    sent = new Map(window.map((row) => [row.uid, row]));
     await send({
-      id,
-      type: "table",
-      columns,
-      ...counted,
-      offset,
-      rows: rows.window(offset, limit),
+      ...{ id, type: "table", columns, ...counted, offset },
+      rows: window.map((row) => (before.get(row.uid) === row ? row.uid : row)),
     });
   });
   const take = (change: Change): void => {

@@ -3,8 +3,8 @@
  * window that it shows.
  *
  * Promises:
- * 1. While rows change one by one, a change costs a binary search and one splice; a new filter or
- *    order costs one sort of what matches.
+ * 1. While rows change one by one, a change costs a binary search and, where the row gets another place,
+ *    one splice; a new filter or order costs one sort of what matches.
  * 2. Rows that are equal in the column of the order are ordered by namespace and name.
  * 3. There are never more than `ROWS_MAX` rows; `isTruncated` says that some were left out.
  */
@@ -73,7 +73,10 @@ export class TableRows {
     }
     this.#rows.set(row.uid, row);
     if (this.#ordered === undefined) return;
-    if (before !== undefined) this.#takeOut(before);
+    if (before !== undefined) {
+      if (this.#replace(before, row)) return;
+      this.#takeOut(before);
+    }
     if (!this.#matches(row)) return;
     const entry = this.#entry(row);
     this.#ordered.splice(this.#place(entry), 0, entry);
@@ -115,6 +118,17 @@ export class TableRows {
     for (const row of this.#rows.values()) if (this.#matches(row)) entries.push(this.#entry(row));
     this.#ordered = entries.sort((a, b) => this.#compare(a, b));
     return this.#ordered;
+  }
+
+  /** Most changes leave a row in its place; false if this one does not. */
+  #replace(before: Row, row: Row): boolean {
+    const entry = this.#entry(row);
+    if (!this.#matches(before) || !this.#matches(row)) return false;
+    if (this.#compare(this.#entry(before), entry) !== 0) return false;
+    const place = this.#place(entry);
+    if (this.#ordered?.[place]?.row !== before) return false;
+    this.#ordered[place] = entry;
+    return true;
   }
 
   #takeOut(row: Row): void {
