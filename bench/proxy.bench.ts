@@ -6,7 +6,7 @@
  * cluster IP, and memory.
  */
 import { existsSync } from "node:fs";
-import { buildProgram, PROGRAM } from "../test/built-program.ts";
+import { buildProgram, LAUNCHER } from "../test/built-program.ts";
 import { type ProxyBench, startProxyBench } from "./proxy/proxy-machine.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
@@ -29,6 +29,8 @@ interface Figures {
   readonly changeMs: number;
   readonly perSecond: number;
   readonly memoryMb: number;
+  /** Processor time of the program itself until it has written all rules. */
+  readonly startCpuMs: number;
 }
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
@@ -39,11 +41,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     progress(`${mode}: ${services} Services`);
     await bench.fill(services, ENDPOINTS);
     progress(`${mode}: k8ts`);
-    const own = await measure(
-      bench,
-      [process.execPath, PROGRAM, "proxy", "--no-network-policy"],
-      mode,
-    );
+    const own = await measure(bench, [LAUNCHER, "proxy", "--no-network-policy"], mode);
     progress(`${mode}: upstream`);
     const other = existsSync(UPSTREAM)
       ? await measure(bench, [UPSTREAM, ...UPSTREAM_FLAGS], mode)
@@ -60,6 +58,12 @@ function* rowsOf(of: string, own: Figures, other: Figures | undefined): Iterable
     value: own.startMs,
     unit: "ms",
     ...beside(other?.startMs, 1),
+  };
+  yield {
+    name: `${of}: processor time of the proxy until then`,
+    value: own.startCpuMs,
+    unit: "ms",
+    ...beside(other?.startCpuMs, 1),
   };
   yield { name: `${of}: full sync`, value: own.syncMs, unit: "ms", ...beside(other?.syncMs, 0.5) };
   yield {
@@ -96,6 +100,7 @@ async function measure(
 ): Promise<Figures> {
   await using proxy = await bench.startProxy(command, mode);
   return {
+    startCpuMs: await proxy.cpuMs(),
     startMs: proxy.startMs,
     syncMs: await proxy.syncMs(),
     changeMs: await bench.changeMs(),

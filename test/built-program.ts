@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const LAUNCHER = fileURLToPath(new URL("../k8ts", import.meta.url));
+/** As users start it. */
+export const LAUNCHER = fileURLToPath(new URL("../k8ts", import.meta.url));
 
 export const PROGRAM = fileURLToPath(new URL("../dist/k8ts.js", import.meta.url));
 

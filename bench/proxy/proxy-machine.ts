@@ -20,10 +20,13 @@ export interface BenchedProxy extends AsyncDisposable {
   readonly startMs: number;
   /** The longest sync, as the proxy's own metrics have it. */
   syncMs(): Promise<number>;
+  /** Resident memory once the program has rested. */
   memoryMb(): Promise<number>;
+  cpuMs(): Promise<number>;
 }
 
 const START_TIMEOUT_MS = 400_000;
+const REST_MS = 10_000;
 
 export async function startProxyBench(): Promise<ProxyBench> {
   const network = await startNodeNetwork();
@@ -90,10 +93,15 @@ export async function startProxyBench(): Promise<ProxyBench> {
           }
           throw new Error("the proxy's metrics have no time of a sync");
         },
-        memoryMb: async () =>
-          Number(
-            await network.sh("node", `awk '/VmRSS/ { print $2 }' /proc/${await pid()}/status`),
-          ) / 1024,
+        memoryMb: async () => {
+          await sleep(REST_MS);
+          const script = `awk '/VmRSS/ { print $2 }' /proc/${await pid()}/status`;
+          return Number(await network.sh("node", script)) / 1024;
+        },
+        cpuMs: async () => {
+          const script = `awk '{ print ($14 + $15) * 10 }' /proc/${await pid()}/stat`;
+          return Number(await network.sh("node", script));
+        },
         [Symbol.asyncDispose]: async () => {
           await network.sh("node", `kill ${await pid()}`);
           await ended;

@@ -36,7 +36,8 @@ const BY_CONTROLLER = "controller";
 
 export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #objects = new Map<string, T>();
-  readonly #byUid = new Map<string, T>();
+  /** Made when it is first asked for. */
+  #byUid: Map<string, T> | undefined;
   readonly #indexes = new Map<string, Index<T>>();
   readonly #events = new Emitter<{ change: Change<T> }>();
   readonly #arrivals = new OwnWrites();
@@ -68,6 +69,9 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   }
 
   byUid(uid: string): T | undefined {
+    this.#byUid ??= new Map(
+      Array.from(this.#objects.values(), (object) => [object.metadata.uid ?? "", object]),
+    );
     return this.#byUid.get(uid);
   }
 
@@ -95,8 +99,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
 
   /** Takes in one object; an older one than it has is ignored. */
   put(object: T): void {
-    const { namespace, name } = object.metadata;
-    const key = keyOf(namespace, name ?? "");
+    const key = keyOfObject(object);
     const old = this.#objects.get(key);
     if (old !== undefined && !isNewer(object, old)) return;
     this.#objects.set(key, object);
@@ -106,8 +109,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   }
 
   remove(object: T): void {
-    const { namespace, name } = object.metadata;
-    const key = keyOf(namespace, name ?? "");
+    const key = keyOfObject(object);
     const old = this.#objects.get(key);
     if (old === undefined) return;
     this.#objects.delete(key);
@@ -120,8 +122,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   /** After a relist: what is not among `current` is gone. */
   retain(current: ReadonlySet<string>): void {
     for (const object of [...this.#objects.values()]) {
-      const { namespace, name } = object.metadata;
-      if (!current.has(keyOf(namespace, name ?? ""))) this.remove(object);
+      if (!current.has(keyOfObject(object))) this.remove(object);
     }
   }
 
@@ -148,6 +149,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
 
   #reindex(key: string, old: T | undefined, next: T | undefined): void {
     for (const index of this.#indexes.values()) index.replace(key, old, next);
+    if (this.#byUid === undefined) return;
     const [before, uid] = [old?.metadata.uid, next?.metadata.uid];
     if (before !== undefined && before !== uid) this.#byUid.delete(before);
     if (next !== undefined && uid !== undefined) this.#byUid.set(uid, next);
@@ -172,18 +174,21 @@ function isNewer(next: KubeObject, old: KubeObject): boolean {
  */
 class Index<T extends KubeObject> {
   readonly values: IndexFunction<T>;
-  readonly #members = new Map<string, Map<string, T>>();
+  /** Values with one object, as most have in some indexes, need no map for it. */
+  readonly #members = new Map<string, Map<string, T> | T>();
 
   constructor(values: IndexFunction<T>) {
     this.values = values;
   }
 
   get(value: string): Iterable<T> {
-    return this.#members.get(value)?.values() ?? [];
+    const members = this.#members.get(value);
+    if (members === undefined) return [];
+    return members instanceof Map ? members.values() : [members];
   }
 
   add(object: T): void {
-    this.replace(keyOf(object.metadata.namespace, object.metadata.name ?? ""), undefined, object);
+    this.replace(keyOfObject(object), undefined, object);
   }
 
   replace(key: string, old: T | undefined, next: T | undefined): void {
@@ -195,19 +200,27 @@ class Index<T extends KubeObject> {
   }
 
   #set(value: string, key: string, object: T): void {
-    let members = this.#members.get(value);
-    if (members === undefined) {
-      members = new Map();
-      this.#members.set(value, members);
+    const members = this.#members.get(value);
+    if (members instanceof Map) members.set(key, object);
+    else if (members === undefined || keyOfObject(members) === key)
+      this.#members.set(value, object);
+    else {
+      const both = new Map([[keyOfObject(members), members]]);
+      this.#members.set(value, both.set(key, object));
     }
-    members.set(key, object);
   }
 
   #remove(value: string, key: string): void {
     const members = this.#members.get(value);
-    members?.delete(key);
-    if (members?.size === 0) this.#members.delete(value);
+    if (members instanceof Map) {
+      members.delete(key);
+      if (members.size === 0) this.#members.delete(value);
+    } else if (members !== undefined && keyOfObject(members) === key) this.#members.delete(value);
   }
 }
 
 const NO_VALUES: readonly string[] = [];
+
+function keyOfObject({ metadata }: KubeObject): string {
+  return keyOf(metadata.namespace, metadata.name ?? "");
+}

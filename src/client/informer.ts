@@ -38,8 +38,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   readonly resyncMs?: number;
   /**
-   * Reduces each object to what the user of the cache needs, to save memory. Name, namespace, uid,
-   * resourceVersion, deletionTimestamp and the controlling owner, if that is asked for, must stay.
+   * Reduces each object to what the user of the cache needs, to save memory. Name, namespace,
+   * resourceVersion and deletionTimestamp must stay; uid and the controlling owner, if they are asked for.
    */
   readonly transform?: (object: T) => T;
   /** Shared with others that work in the same process; its own unless given. */
@@ -140,13 +140,15 @@ export class Informer<T extends KubeObject> {
           this.#take(event.object, complete);
           break;
         case "DELETED":
-          seen.delete(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
+          if (!complete)
+            seen.delete(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
           this.#drop(event.object, complete);
           break;
         case "BOOKMARK":
           if (!complete && event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
             complete = true;
             this.cache.retain(seen);
+            seen.clear(); // the watch may go on for a long time
             this.#markSynced();
           }
           if (complete) this.#revision = event.object.metadata.resourceVersion;

@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 2_000;
 const QUIET = 0.05;
 const QUIET_LOOKS = 2;
 const LOOKS_UNTIL_SECOND = 90;
-const GAIN_BYTES_MIN = 24 * 1024 * 1024;
+const GAIN_BYTES_MIN_DEFAULT = 24 * 1024 * 1024;
 
 /** Older Node versions do not support these options of `gc`, and collect less when they get them. */
 const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
@@ -32,8 +32,16 @@ export interface Heap {
   collect(): void;
 }
 
-/** Looks after this thread's heap until the signal aborts. */
-export function collectWhenIdle(clock: Clock, heap: Heap, signal: AbortSignal): void {
+/**
+ * Looks after this thread's heap until the signal aborts. `gainBytesMin` is what a collection must
+ * promise: less for programs of small heaps, whose collections are short.
+ */
+export function collectWhenIdle(
+  clock: Clock,
+  heap: Heap,
+  signal: AbortSignal,
+  gainBytesMin = GAIN_BYTES_MIN_DEFAULT,
+): void {
   let quietLooks = 0;
   let looksUntilSecond = Number.POSITIVE_INFINITY;
   let neededBytes = heap.bytes();
@@ -43,7 +51,7 @@ export function collectWhenIdle(clock: Clock, heap: Heap, signal: AbortSignal): 
     const bytes = heap.bytes();
     neededBytes = Math.min(neededBytes, bytes);
     looksUntilSecond -= 1;
-    const first = bytes - neededBytes >= GAIN_BYTES_MIN;
+    const first = bytes - neededBytes >= gainBytesMin;
     if (quietLooks >= QUIET_LOOKS && (first || looksUntilSecond <= 0)) {
       heap.collect();
       neededBytes = heap.bytes();

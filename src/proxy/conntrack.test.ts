@@ -27,7 +27,7 @@ const rows = [
 
 for (const { name, line, stale } of rows) {
   test(`UDP conntrack entry ${name}`, () => {
-    const services = new Map([["ns/dns", [DNS]]]);
+    const services = { keys: () => ["ns/dns"], get: () => [DNS] };
     const found = decideStaleFlows(parseFlows(`${line}\n`), services, ["192.168.0.5"]);
     assert.equal(found.length, stale);
   });

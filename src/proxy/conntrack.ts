@@ -6,7 +6,7 @@
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
 import type { Logger } from "#lib/logger.ts";
-import { reachableEndpoints, type ServicePortRules } from "./rules/service-rules.ts";
+import { reachableEndpoints, type ServiceRules } from "./rules/service-rules.ts";
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ export interface UdpFlow {
 
 export async function removeStaleUdpFlows(
   family: IpFamily,
-  services: ReadonlyMap<string, readonly ServicePortRules[]>,
+  services: ServiceRules,
   nodeAddresses: readonly string[],
   logger: Logger,
 ): Promise<void> {
@@ -47,11 +47,11 @@ export async function removeStaleUdpFlows(
 /** Flows to an address of a UDP Service whose answers do not come from one of its endpoints. */
 export function decideStaleFlows(
   flows: readonly UdpFlow[],
-  services: ReadonlyMap<string, readonly ServicePortRules[]>,
+  services: ServiceRules,
   nodeAddresses: readonly string[],
 ): readonly UdpFlow[] {
   const byAddress = new Map<string, Set<string>>();
-  for (const rules of [...services.values()].flat()) {
+  for (const rules of services.keys().flatMap((key) => services.get(key))) {
     if (rules.protocol !== "udp") continue;
     const sockets = new Set(reachableEndpoints(rules).map(({ ip, port }) => `${ip} ${port}`));
     for (const ip of [rules.clusterIp, ...rules.externalIps, ...rules.loadBalancerIps]) {

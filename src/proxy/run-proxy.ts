@@ -37,7 +37,7 @@ import { PROXY_MODES, type ProxyMode, removeRules, writerOf } from "./detect-mod
 import { startPageServer } from "./health/page-server.ts";
 import { ProxyHealth } from "./health/proxy-health.ts";
 import { ServiceHealthServers } from "./health/service-health-servers.ts";
-import { createSliceTrim, neededOfService } from "./needed-fields.ts";
+import { createSlicePacker, packService } from "./packed-objects.ts";
 import { addProxyMetrics } from "./proxy-metrics.ts";
 import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/decide-base-rules.ts";
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
@@ -112,11 +112,11 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   const shared = { client, clock, random, logger };
   const services = new Informer<Service>({
     ...{ ...shared, kind: serviceResource, labelSelector: OTHER_PROXIES },
-    ...(options.trimObjects ? { transform: neededOfService } : {}),
+    ...(options.trimObjects ? { transform: packService } : {}),
   });
   const slices = new Informer<EndpointSlice>({
     ...{ ...shared, kind: endpointSliceResource, labelSelector: NO_HEADLESS },
-    ...(options.trimObjects ? { transform: createSliceTrim() } : {}),
+    ...(options.trimObjects ? { transform: createSlicePacker() } : {}),
   });
   const fieldSelector = `metadata.name=${nodeName}`;
   const nodes = new Informer<Node>({ ...shared, kind: nodeResource, fieldSelector });
@@ -131,7 +131,6 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   const table = new ServiceTable({
     services: services.cache,
     slices: slices.cache,
-    families,
     onChange: wake,
   });
   services.on(() => counts.serviceChanges().add(1));

@@ -1,6 +1,7 @@
 /**
- * The rules of every Service, kept as Services, EndpointSlices and the node change. Only Services
- * that changed are decided again.
+ * The rules of every Service. They are not kept: they are decided from the caches whenever a writer asks
+ * for them, which is once for each change. A Service that changes while rules are written is among the
+ * next changes.
  */
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
@@ -8,7 +9,7 @@ import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { Cache } from "#client/cache.ts";
 import { decideServiceRules, type NodeFacts } from "./rules/decide-service-rules.ts";
 import { decideServiceHealth, type ServiceHealth } from "./rules/health-check-ports.ts";
-import type { ServicePortRules } from "./rules/service-rules.ts";
+import type { ServicePortRules, ServiceRules } from "./rules/service-rules.ts";
 
 export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 const BY_SERVICE = "proxy-service";
@@ -16,7 +17,6 @@ const BY_SERVICE = "proxy-service";
 export interface ServiceTableOptions {
   readonly services: Cache<Service>;
   readonly slices: Cache<EndpointSlice>;
-  readonly families: readonly IpFamily[];
   /** Called when something waits to be taken. */
   onChange(): void;
 }
@@ -24,24 +24,29 @@ export interface ServiceTableOptions {
 export interface TakenChanges {
   /** Names of Services that changed since the last call. */
   readonly changed: ReadonlySet<string>;
+  /** Whether one of them has, or had, a UDP port. */
   readonly hasUdp: boolean;
 }
 
 export class ServiceTable {
   readonly #options: ServiceTableOptions;
-  readonly #rules: ReadonlyMap<IpFamily, Map<string, readonly ServicePortRules[]>>;
   readonly #health = new Map<string, ServiceHealth>();
   readonly #changed = new Set<string>();
+  /** Services with a UDP port. */
+  readonly #udp = new Set<string>();
+  #node: NodeFacts = { nodeName: "", zone: "", nodeIps: [] };
 
   constructor(options: ServiceTableOptions) {
     this.#options = options;
-    this.#rules = new Map(options.families.map((family) => [family, new Map()]));
     const { services, slices } = options;
     slices.addIndex(BY_SERVICE, (slice) => {
       const key = serviceOf(slice);
       return key === undefined ? [] : [key];
     });
-    services.on(({ next, old }) => this.#note(keyOf(next ?? old)));
+    services.on(({ next, old }) => {
+      const service = next ?? old;
+      if (service !== undefined) this.#note(keyOf(service));
+    });
     slices.on(({ next, old }) => {
       this.#note(next === undefined ? undefined : serviceOf(next));
       this.#note(old === undefined ? undefined : serviceOf(old));
@@ -52,8 +57,16 @@ export class ServiceTable {
     return this.#changed.size > 0;
   }
 
-  rulesOf(family: IpFamily): ReadonlyMap<string, readonly ServicePortRules[]> {
-    return this.#rules.get(family) ?? new Map();
+  /** Of all Services, for the node of the last `take`. */
+  rulesOf(family: IpFamily): ServiceRules {
+    const { services } = this.#options;
+    const keys = (): string[] => Array.from(services.list(), (service) => keyOf(service));
+    return { keys, get: (key) => this.#decide(key, family) };
+  }
+
+  /** Of Services with a UDP port. */
+  udpRulesOf(family: IpFamily): ServiceRules {
+    return { keys: () => [...this.#udp], get: (key) => this.#decide(key, family) };
   }
 
   healthChecks(): readonly ServiceHealth[] {
@@ -65,29 +78,40 @@ export class ServiceTable {
     for (const service of this.#options.services.list()) this.#note(keyOf(service));
   }
 
-  /** Decides what changed. */
+  /** Rules are those of this node from now on. */
   take(node: NodeFacts): TakenChanges {
     const changed = new Set(this.#changed);
     this.#changed.clear();
+    this.#node = node;
     let hasUdp = false;
     for (const key of changed) {
-      const [namespace, name = ""] = key.split("/");
-      const service = this.#options.services.get(namespace, name);
-      const slices = [...this.#options.slices.byIndex(BY_SERVICE, key)];
-      for (const [family, table] of this.#rules) {
-        const rules =
-          service === undefined ? [] : decideServiceRules(service, slices, family, node);
-        const all = [...rules, ...(table.get(key) ?? [])];
-        hasUdp ||= all.some(({ protocol }) => protocol === "udp");
-        if (rules.length === 0) table.delete(key);
-        else table.set(key, rules);
-      }
+      const { service, slices } = this.#objectsOf(key);
+      const spec = service?.spec;
+      hasUdp ||= this.#udp.has(key);
+      if (spec?.ports?.some(({ protocol }) => protocol === "UDP")) this.#udp.add(key);
+      else this.#udp.delete(key);
+      hasUdp ||= this.#udp.has(key);
       const health =
-        service === undefined ? undefined : decideServiceHealth(service, slices, node.nodeName);
+        service === undefined || (spec?.healthCheckNodePort ?? 0) === 0
+          ? undefined
+          : decideServiceHealth(service, slices, node.nodeName);
       if (health === undefined) this.#health.delete(key);
       else this.#health.set(key, health);
     }
     return { changed, hasUdp };
+  }
+
+  #decide(key: string, family: IpFamily): readonly ServicePortRules[] {
+    const { service, slices } = this.#objectsOf(key);
+    return service === undefined ? [] : decideServiceRules(service, slices, family, this.#node);
+  }
+
+  #objectsOf(key: string): { service: Service | undefined; slices: readonly EndpointSlice[] } {
+    const [namespace, name = ""] = key.split("/");
+    return {
+      service: this.#options.services.get(namespace, name),
+      slices: [...this.#options.slices.byIndex(BY_SERVICE, key)],
+    };
   }
 
   #note(key: string | undefined): void {
@@ -103,6 +127,6 @@ function serviceOf({ metadata }: EndpointSlice): string | undefined {
   return name === undefined || name === "" ? undefined : `${metadata.namespace}/${name}`;
 }
 
-function keyOf(service: Service | undefined): string | undefined {
-  return service && `${service.metadata.namespace}/${service.metadata.name}`;
+function keyOf({ metadata }: Service): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }

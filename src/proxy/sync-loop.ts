@@ -132,7 +132,7 @@ class Loop {
     const { writers, table, logger, interfaceAddresses } = this.#options;
     try {
       for (const { family } of writers) {
-        await removeStaleUdpFlows(family, table.rulesOf(family), interfaceAddresses(), logger);
+        await removeStaleUdpFlows(family, table.udpRulesOf(family), interfaceAddresses(), logger);
       }
     } catch (error) {
       if (this.#isConntrackWarned) return;

@@ -1,10 +1,12 @@
 /** `k8ts proxy`: the service proxy of a node (kube-proxy), against any API server of version 1.36. */
 
+import { setFlagsFromString } from "node:v8";
 import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
+import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { PolicyWriter } from "#network/policy/nft/policy-writer.ts";
 import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
@@ -18,6 +20,7 @@ import { parseFlags } from "../flags/parse-flags.ts";
 import { proxyConfigOf, proxyFlags } from "./proxy-flags.ts";
 
 const FIELD_MANAGER = "kube-proxy";
+const GAIN_BYTES_MIN = 4 * 1024 * 1024;
 
 export const proxyCommand: Command = {
   name: "proxy",
@@ -39,6 +42,9 @@ export const proxyCommand: Command = {
     }
     const mode = parsed.config.mode ?? (await detectMode());
     logger.info("using the proxy mode", { mode, node: proxy.nodeName });
+    collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
+    // There the proxy carries the traffic itself; see the entry for why compilers are left out otherwise.
+    if (mode === "userspace") setFlagsFromString("--opt");
     const metrics = new Metrics();
     addProcessMetrics(metrics, clock.nowMs() / 1000);
     const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);

@@ -39,6 +39,14 @@ export interface ServicePortRules {
     | undefined;
 }
 
+/** The rules of many Services, by namespace/name. */
+export interface ServiceRules {
+  /** A snapshot: Services that come and go meanwhile do not change it. */
+  keys(): readonly string[];
+  /** Empty for Services without rules, and for those that are gone. */
+  get(key: string): readonly ServicePortRules[];
+}
+
 /** Every endpoint that a rule can lead to, once. */
 export function reachableEndpoints({ cluster, local }: ServicePortRules): readonly Endpoint[] {
   const known = new Set(cluster.map(({ ip, port }) => `${ip} ${port}`));

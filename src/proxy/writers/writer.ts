@@ -8,7 +8,7 @@
  * 4. `cleanup` removes everything that this kind of writer makes, also that of earlier processes.
  */
 import type { IpFamily } from "#api/meta/ip-family.ts";
-import type { ServicePortRules } from "../rules/service-rules.ts";
+import type { ServiceRules } from "../rules/service-rules.ts";
 
 export interface RuleWriter {
   sync(world: RuleWorld, changed: ReadonlySet<string> | "all"): Promise<void>;
@@ -18,8 +18,8 @@ export interface RuleWriter {
 
 export interface RuleWorld {
   readonly base: BaseRules;
-  /** By namespace/name of the Service. Names in `changed` that are missing here are deleted. */
-  readonly services: ReadonlyMap<string, readonly ServicePortRules[]>;
+  /** Names in `changed` that have no rules here are deleted. */
+  readonly services: ServiceRules;
 }
 
 /** What holds for all Services of a family. A change of it rewrites everything. */

@@ -42,7 +42,7 @@ export class IptablesWriter implements RuleWriter {
     const last = this.#written;
     const baseText = JSON.stringify(base);
     const isWhole = last === undefined || changed === "all" || last.baseText !== baseText;
-    const keys = isWhole ? [...services.keys()] : [...changed];
+    const keys = isWhole ? services.keys() : [...changed];
     const known = isWhole ? new Map<string, WrittenService>() : last.services;
     const stale = new Set<string>(isWhole ? await this.#ownChains() : []);
     const own: OwnChains[] = [];
@@ -51,7 +51,7 @@ export class IptablesWriter implements RuleWriter {
     for (const key of keys) {
       const before = known.get(key);
       for (const name of before?.chainNames ?? []) stale.add(name);
-      const ports = services.get(key) ?? [];
+      const ports = services.get(key);
       const { shared, chains } = renderService(base, ports);
       isSharedChanged ||= !isDeepStrictEqual(shared, before?.shared ?? new Map());
       if (ports.length === 0) known.delete(key);

@@ -27,9 +27,7 @@ export class NftablesWriter implements RuleWriter {
     this.#state = undefined;
     if (isWhole) await nft(wholeTable(state, services));
     else {
-      const commands = state.replace(
-        new Map([...changed].map((key) => [key, services.get(key) ?? []])),
-      );
+      const commands = state.replace(new Map([...changed].map((key) => [key, services.get(key)])));
       if (commands.length > 0) await nft([inLines(commands)]);
     }
     this.#state = state;
@@ -58,8 +56,8 @@ export class NftablesWriter implements RuleWriter {
 function* wholeTable(state: NftState, services: RuleWorld["services"]): Iterable<string> {
   yield inLines([renderBase(state.base)]);
   let part = new Map<string, readonly ServicePortRules[]>();
-  for (const [key, ports] of services) {
-    part.set(key, ports);
+  for (const key of services.keys()) {
+    part.set(key, services.get(key));
     if (part.size < SERVICES_PER_PART) continue;
     yield inLines(state.replace(part));
     part = new Map();

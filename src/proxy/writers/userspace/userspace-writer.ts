@@ -34,7 +34,7 @@ export class UserspaceWriter implements RuleWriter {
   async sync({ base, services }: RuleWorld, changed: ReadonlySet<string> | "all"): Promise<void> {
     const used = new Set<string>();
     const redirects: Redirect[] = [];
-    for (const rules of [...services.values()].flat()) {
+    for (const rules of services.keys().flatMap((key) => services.get(key))) {
       if (rules.protocol === "sctp") continue;
       const { internal, external } = rules;
       redirects.push({

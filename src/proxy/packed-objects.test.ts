@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
-import { createSliceTrim, neededOfService } from "./needed-fields.ts";
+import { createSlicePacker, packService } from "./packed-objects.ts";
 import { decideServiceRules } from "./rules/decide-service-rules.ts";
 import { decideServiceHealth } from "./rules/health-check-ports.ts";
 
@@ -40,9 +40,9 @@ const SLICE: EndpointSlice = {
   })),
 };
 
-test("needed fields: rules and health checks of trimmed Services and EndpointSlices are the same", () => {
-  const trimSlice = createSliceTrim();
-  const [service, slice] = [neededOfService(SERVICE), trimSlice(SLICE)];
+test("packed objects: rules and health checks of packed Services and EndpointSlices are the same", () => {
+  const packSlice = createSlicePacker();
+  const [service, slice] = [packService(SERVICE), packSlice(SLICE)];
   assert.deepEqual(
     decideServiceRules(service, [slice], "IPv4", NODE),
     decideServiceRules(SERVICE, [SLICE], "IPv4", NODE),
@@ -51,15 +51,31 @@ test("needed fields: rules and health checks of trimmed Services and EndpointSli
     decideServiceHealth(service, [slice], "n1"),
     decideServiceHealth(SERVICE, [SLICE], "n1"),
   );
-  const text = JSON.stringify([service, slice]);
+  const text = JSON.stringify([
+    ...[service.metadata, service.spec, service.status],
+    ...[slice.metadata, slice.ports, slice.endpoints],
+  ]);
   assert.doesNotMatch(text, /managedFields|last-applied|selector|targetRef|"app"/);
   assert.match(text, /last-change-trigger-time/);
 });
 
-test("needed fields: endpoints share equal conditions", () => {
-  const trimSlice = createSliceTrim();
+test("packed objects: endpoints share equal conditions", () => {
+  const packSlice = createSlicePacker();
   const again = structuredClone(SLICE);
-  const [one] = trimSlice(SLICE).endpoints ?? [];
-  const [other] = trimSlice(again).endpoints ?? [];
+  const [one] = packSlice(SLICE).endpoints ?? [];
+  const [other] = packSlice(again).endpoints ?? [];
   assert.equal(one?.conditions, other?.conditions);
+});
+
+test("packed objects: an EndpointSlice keeps each endpoint's own conditions, node and hints", () => {
+  const endpoints = [
+    { addresses: ["10.244.0.1"], conditions: { ready: true }, nodeName: "n1" },
+    {
+      addresses: ["10.244.0.2"],
+      conditions: { ready: false },
+      hints: { forNodes: [{ name: "n2" }] },
+    },
+  ];
+  assert.deepEqual(createSlicePacker()({ ...SLICE, endpoints }).endpoints, endpoints);
+  assert.deepEqual(createSlicePacker()({ ...SLICE, endpoints: null }).endpoints, []);
 });
