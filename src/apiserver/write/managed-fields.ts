@@ -3,6 +3,7 @@ import { applySteps } from "#api/apply/apply.ts";
 import { keepTimes } from "#api/apply/keep-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
+import { liveFault } from "#api/apply/validate.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
 import { normalizeSteps, parseJsonSteps } from "#api/codec/json.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
@@ -78,6 +79,16 @@ export function trackUpdate(
 ): void {
   const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
   const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
+  if (type === undefined && verb.resource.kind.custom !== undefined) {
+    // What is sent and then not kept (a status) need not be valid, and upstream gives up on such objects.
+    const fits = [next, old].every(
+      (one) => one === undefined || liveFault(membersOf(one), schema) === undefined,
+    );
+    if (!fits) {
+      setManagers(draft, undefined);
+      return;
+    }
+  }
   const managedFields = managedFieldsAfter({
     schema,
     apiVersion,

@@ -56,8 +56,10 @@ export async function patchDocument(
   if (!applied.ok) return applied;
   await pace.rest();
   const { document, patchErrors } = applied.value;
+  // Upstream has custom resources as maps, whose keys are always sorted.
+  const writtenParts = kind.custom === undefined ? [current] : [];
   const shown = (): string =>
-    type === "strategic" ? goMapText(patch) : patchedText(document, current, patch);
+    type === "strategic" ? goMapText(patch) : patchedText(document, ...writtenParts, patch);
   const refuse = (error: string): Result<never> =>
     failure(
       invalidStatus({ group: "", kind: "" }, "", [invalid(Path.of("patch"), shown(), error)]),

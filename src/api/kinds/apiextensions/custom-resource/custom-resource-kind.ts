@@ -176,16 +176,15 @@ function definitionName(group: string, version: string, kind: string): string {
 }
 
 function* pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): Steps<readonly string[]> {
-  const unknown: string[] = [];
-  const kept = membersOf(
-    (yield* pruneSteps(draft, schema, { isResource: true, unknown })) as object,
-  );
+  const options = { isResource: true, unknown: [] as string[], unknownMetadata: [] as string[] };
+  const kept = membersOf((yield* pruneSteps(draft, schema, options)) as object);
   for (const name of Object.keys(draft)) {
     if (!Object.hasOwn(kept, name)) Reflect.deleteProperty(draft, name);
   }
   Object.assign(draft, kept);
   yield* dropNullSteps(draft, schema);
-  return unknown.sort();
+  // Upstream looks at embedded metadata after everything else.
+  return [...options.unknown.sort(), ...options.unknownMetadata.sort()];
 }
 
 /** The object itself if nothing in it changes. */

@@ -13,6 +13,10 @@ export interface PruneOptions {
   readonly isResource?: boolean;
   /** Receives the paths of the fields that were removed: `spec.list[0].name`. */
   readonly unknown?: string[];
+  /** The same for fields in the metadata of embedded resources; `unknown` unless given. */
+  readonly unknownMetadata?: string[];
+  /** Leaves the metadata of embedded resources as it is. */
+  readonly keepsMetadata?: boolean;
 }
 
 /** The value without unknown fields. Scalars and free JSON are shared with the input. */
@@ -28,10 +32,10 @@ export function prune(
 export function* pruneSteps(
   value: unknown,
   schema: JSONSchemaProps | undefined,
-  { isResource = false, unknown }: PruneOptions = {},
+  options: PruneOptions = {},
 ): Steps<unknown> {
-  const pruner = new Pruner(unknown);
-  const kept = pruner.keep(value, schema, isResource, "");
+  const pruner = new Pruner(options);
+  const kept = pruner.keep(value, schema, options.isResource === true, "");
   for (let done = 1; pruner.step(); done++) if (done % STEP_NODES === 0) yield;
   return kept;
 }
@@ -49,9 +53,13 @@ interface Pending {
 class Pruner {
   readonly #pending: Pending[] = [];
   readonly #unknown: string[] | undefined;
+  readonly #unknownMetadata: string[] | undefined;
+  readonly #keepsMetadata: boolean;
 
-  constructor(unknown: string[] | undefined) {
+  constructor({ unknown, unknownMetadata = unknown, keepsMetadata = false }: PruneOptions) {
     this.#unknown = unknown;
+    this.#unknownMetadata = unknownMetadata;
+    this.#keepsMetadata = keepsMetadata;
   }
 
   /** The value, or the copy that a later step fills. */
@@ -101,8 +109,8 @@ class Pruner {
       const property = ownProperty(schema, key);
       const at = path === "" ? key : `${path}.${key}`;
       if (resource && RESOURCE_FIELDS.has(key)) {
-        const isEmbedded = key === "metadata" && !isResource;
-        kept[key] = isEmbedded ? prunedMetadata(item, unknown, at) : item;
+        const isEmbedded = key === "metadata" && !isResource && !this.#keepsMetadata;
+        kept[key] = isEmbedded ? prunedMetadata(item, this.#unknownMetadata, at) : item;
       } else if (property !== undefined) kept[key] = this.keep(item, property, false, at);
       else if (schema?.additionalProperties !== undefined) {
         kept[key] = this.keep(item, additional, false, at);
