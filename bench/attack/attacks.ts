@@ -150,7 +150,7 @@ export const ATTACKS: readonly Attack[] = [
   patch(
     "strategic merge patch of 100,000 containers",
     "application/strategic-merge-patch+json",
-    () => `{"spec":{"containers":[${numbered(100_000, (n) => `{"name":"a${n}"}`)}]}}`,
+    () => `{"spec":{"containers":[${numbered(9_900, (n) => `{"name":"a${n}","a":1,"b":2}`)}]}}`,
   ),
   patch("server-side apply of 60,000 keys", "application/apply-patch+yaml", () => {
     const labels = numbered(60_000, (n) => `"a${n}":"b"`);
@@ -197,6 +197,12 @@ export const ATTACKS: readonly Attack[] = [
     path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     body: definitionWith(`"properties":{${numbered(30_000, (n) => `"a${n}":{"type":"integer"}`)}}`),
   })),
+  customResource("custom resource of 250,000 wrong items", () => `[${"1,".repeat(249_999)}1]`),
+  customResource("custom resource of 60,000 wrong items", () => `[${"1,".repeat(59_999)}1]`),
+  customResource(
+    "custom resource of 9,900 valid items",
+    () => `[${numbered(9_900, (n) => `{"name":"a${n}","a":1,"b":2}`)}]`,
+  ),
   oneRequest("64,000 unknown fields to selfsubjectaccessreviews", "a user", () => ({
     path: REVIEWS,
     body: `{${numbered(64_000, (n) => `"k${n}":1`)}}`,
@@ -283,6 +289,33 @@ function patch(name: string, type: string, make: () => string): Attack {
       report(name, await sendRaw(target, target.identity, head("PATCH", path, headers), body));
     },
   };
+}
+
+/** Of a kind that is defined first: its items need a name, get a default and are checked by a rule. */
+function customResource(name: string, makeItems: () => string): Attack {
+  return {
+    name,
+    by: "an editor",
+    wishMs: LARGE_BODY_WISH_MS,
+    send: async (target) => {
+      await defineAttacked(target);
+      const body = `{"apiVersion":"example.com/v1","kind":"Attack","metadata":{"name":"x"},"spec":{"items":${makeItems()}}}`;
+      const headers = { "Content-Type": "application/json", "Content-Length": body.length };
+      const path = "/apis/example.com/v1/namespaces/default/attacks";
+      report(name, await sendRaw(target, target.identity, head("POST", path, headers), body));
+    },
+  };
+}
+
+const ATTACKED_SPEC = `"properties":{"items":{"type":"array","maxItems":250000,"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":8},"size":{"type":"integer","default":1}}}},"rule":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"!has(self.rule) || self.rule > 0"}]`;
+const ESTABLISHED_AFTER_MS = 500;
+
+async function defineAttacked(target: Target): Promise<void> {
+  const body = definitionWith(ATTACKED_SPEC);
+  const headers = { "Content-Type": "application/json", "Content-Length": body.length };
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await sendRaw(target, target.identity, head("POST", path, headers), body);
+  await new Promise((resolve) => setTimeout(resolve, ESTABLISHED_AFTER_MS));
 }
 
 function report(name: string, code: number): void {

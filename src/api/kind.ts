@@ -24,6 +24,7 @@ import type { Measure } from "#api/quota/measure.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { FieldErrors } from "#api/validation/field-errors.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import type { Result } from "./meta/status.ts";
 
 /** Any object with metadata; what is stored and watched. */
@@ -187,7 +188,9 @@ export interface CustomKind {
   /** Its definition is being deleted: no more objects can be created. */
   isTerminating(): boolean;
   /** Removes unknown fields; returns their paths, in order. */
-  prune(draft: Draft<KubeObject>): readonly string[];
+  prune(draft: Draft<KubeObject>): Steps<readonly string[]>;
+  /** What `defaults` does, in steps. */
+  defaultSteps(draft: Draft<KubeObject>): Steps<void>;
   /** What `fromStore` depends on: kinds with equal ones read stored objects alike. */
   readonly storedSchema?: unknown;
   /** An object from the store as the definition of today has it: pruned, with defaults. */
@@ -273,3 +276,9 @@ const ALL_VERBS: readonly Verb[] = [
   "update",
   "watch",
 ];
+
+/** Sets the kind's defaults; in steps where objects may be large. */
+export function* defaultSteps(kind: Kind, draft: Draft<KubeObject>): Steps<void> {
+  if (kind.custom === undefined) kind.defaults?.(draft);
+  else yield* kind.custom.defaultSteps(draft);
+}

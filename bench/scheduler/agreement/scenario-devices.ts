@@ -4,7 +4,7 @@ import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import type { Draft } from "#testing/build.ts";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../../load/dice.ts";
 import { type Seed, seedOf } from "./seed.ts";
 
 const DRIVER = "gpu.example.com";

@@ -1,7 +1,7 @@
 /** The nodes of a scenario, and what there is once for the cluster. */
 import type { Node, Taint } from "#api/generated/core.v1.ts";
 import type { Draft } from "#testing/build.ts";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../../load/dice.ts";
 
 export const HOST = "kubernetes.io/hostname";
 export const ZONE = "topology.kubernetes.io/zone";

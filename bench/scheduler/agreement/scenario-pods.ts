@@ -1,7 +1,7 @@
 /** The pods of a scenario: those that run, and those that ask for a node. */
 import type { Pod, PodAffinityTerm, Toleration } from "#api/generated/core.v1.ts";
 import type { Draft } from "#testing/build.ts";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../../load/dice.ts";
 import { GPU, HOST, IMAGE, ZONE } from "./scenario-nodes.ts";
 
 const APPS = ["web", "db", "cache", "batch"];

@@ -7,7 +7,7 @@ import { csiNodeKind } from "#api/kinds/storage/v1/csi-node.ts";
 import { csiStorageCapacityKind } from "#api/kinds/storage/v1/csi-storage-capacity.ts";
 import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import type { Draft } from "#testing/build.ts";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../../load/dice.ts";
 import { ZONE } from "./scenario-nodes.ts";
 import { type Seed, seedOf } from "./seed.ts";
 

@@ -8,7 +8,7 @@ import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { runtimeClassKind } from "#api/kinds/node/v1/runtime-class.ts";
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import type { Draft } from "#testing/build.ts";
-import { type Dice, diceOf } from "./dice.ts";
+import { type Dice, diceOf } from "../../load/dice.ts";
 import { clusterDevices, podDevices } from "./scenario-devices.ts";
 import { nodesOf } from "./scenario-nodes.ts";
 import { NAMESPACES, pendingPodOf, RUNTIME_CLASS, runningPodOf } from "./scenario-pods.ts";

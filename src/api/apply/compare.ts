@@ -10,7 +10,7 @@
  */
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { EMPTY_SET, type FieldSet, LEAF, ordered } from "./field-set.ts";
+import { EMPTY_SET, type FieldSet, LEAF, mapNode, ordered } from "./field-set.ts";
 import {
   MEMBER_BIT,
   NodeBuilder,
@@ -179,8 +179,9 @@ function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || value === null) return LEAF;
   // Whether a large map is empty is as costly to find out as all of its keys.
-  if (schema.shape === "map" && schema.value.shape === "scalar")
-    return mapNode(value as JsonObject);
+  if (schema.shape === "map" && schema.value.shape === "scalar") {
+    return mapNode(value as JsonObject, true);
+  }
   if (isHollow(value)) return LEAF;
   if (ownership === "list") {
     return withItems({ ".": LEAF }, value as readonly unknown[], schema as ListSchema);
@@ -196,15 +197,6 @@ function wholeNode(value: unknown, schema: Schema): FieldSet {
     node[memberElement(schema, name)] = wholeNode(object[name], memberSchema(schema, name));
   }
   return ordered(node);
-}
-
-/** All entries of a map whose values are scalars. */
-function mapNode(map: JsonObject): FieldSet {
-  const names = Object.keys(map).sort();
-  if (names.length === 0) return LEAF;
-  const node: Record<string, FieldSet> = { ".": LEAF };
-  for (const name of names) if (map[name] !== undefined) node[`f:${name}`] = LEAF;
-  return node;
 }
 
 /** The node with all items of a list that was not there or empty. It belongs to the callee. */

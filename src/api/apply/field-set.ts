@@ -35,6 +35,15 @@ export function asMember(node: FieldSet): FieldSet {
   return isMember(node) ? node : { ".": LEAF, ...node };
 }
 
+/** All entries of a map whose values are scalars. `isMember`: the map is a member itself. */
+export function mapNode(map: JsonObject, isMember: boolean): FieldSet {
+  const names = Object.keys(map).sort();
+  if (names.length === 0) return LEAF;
+  const node: Record<string, FieldSet> = isMember ? { ".": LEAF } : {};
+  for (const name of names) if (map[name] !== undefined) node[`f:${name}`] = LEAF;
+  return node;
+}
+
 /** A set of plain members: `fieldSet(["metadata", "name"], ["kind"])`. */
 export function fieldSet(...paths: readonly (readonly string[])[]): FieldSet {
   return paths.reduce<FieldSet>((set, path) => {

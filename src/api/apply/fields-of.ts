@@ -5,7 +5,15 @@
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF, ordered } from "./field-set.ts";
+import {
+  asMember,
+  EMPTY_SET,
+  type FieldSet,
+  isEmptySet,
+  LEAF,
+  mapNode,
+  ordered,
+} from "./field-set.ts";
 import { NodeBuilder } from "./struct-nodes.ts";
 import { elementOf, memberSchema, ownershipOf, rankedFields } from "./typed-values.ts";
 
@@ -27,6 +35,8 @@ function childrenOf(value: unknown, schema: Schema): FieldSet | undefined {
 }
 
 function membersOf(object: JsonObject, schema: Schema): FieldSet {
+  // Maps of scalars may have tens of thousands of entries.
+  if (schema.shape === "map" && schema.value.shape === "scalar") return mapNode(object, false);
   const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
   const node = new NodeBuilder(ranked);
   for (const name in object) {

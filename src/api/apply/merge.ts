@@ -25,10 +25,14 @@ function mergeValues(live: unknown, applied: unknown, schema: Schema): unknown {
 
 function mergeMembers(live: unknown, applied: JsonObject, schema: Schema): unknown {
   const members = objectOf(live);
+  const isScalarMap = schema.shape === "map" && schema.value.shape === "scalar";
   let merged: Record<string, unknown> | undefined;
-  for (const [name, wanted] of Object.entries(applied)) {
+  for (const name of Object.keys(applied)) {
     const old = ownMember(members, name);
-    const value = mergeValues(old, wanted, memberSchema(schema, name));
+    const wanted = applied[name];
+    if (wanted === old) continue;
+    const isPlain = isScalarMap && typeof wanted === "string";
+    const value = isPlain ? wanted : mergeValues(old, wanted, memberSchema(schema, name));
     if (value === old) continue;
     merged ??= { ...members };
     setMember(merged, name, value);

@@ -35,15 +35,21 @@ export type Decoded =
   | { readonly ok: false; readonly error: string };
 
 export function decodeJson(schema: StructSchema, input: string | Uint8Array): Decoded {
+  return finish(decodeJsonSteps(schema, input));
+}
+
+/** The same in steps: large texts take long. */
+export function* decodeJsonSteps(schema: StructSchema, input: string | Uint8Array): Steps<Decoded> {
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
+  yield;
   if (!parsed.odd && !parsed.deep) {
     const normal = quickly(schema, parsed.value, true);
     if (normal !== undefined && tally.keys === parsed.keys) {
       return { ok: true, value: normal, strictErrors: [] };
     }
   }
-  return finish(exactly(schema, parsed));
+  return yield* exactly(schema, parsed);
 }
 
 /** The normal form of a value that is no text any more: the outcome of a patch, a draft. */
@@ -68,8 +74,14 @@ export type ParsedJson =
 
 /** JSON without a type: custom resources, patches. Duplicates are listed like strict errors. */
 export function parseJson(input: string | Uint8Array): ParsedJson {
+  return finish(parseJsonSteps(input));
+}
+
+/** The same in steps: large texts take long. */
+export function* parseJsonSteps(input: string | Uint8Array): Steps<ParsedJson> {
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
+  yield;
   if (parsed.deep) return { ok: false, error: syntaxErrorOf(parsed.bytes, JSON_DEPTH_MAX) };
   if (!parsed.odd) {
     tally.keys = 0;

@@ -2,6 +2,7 @@
 import { normalize } from "#api/codec/json.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import { finish } from "#lib/async/steps.ts";
 import type { RequestVersion } from "./matching/request-versions.ts";
 
 export type MutatedObject =
@@ -18,7 +19,7 @@ export function mutatedObject(document: unknown, { target, kind }: RequestVersio
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const apiVersion = group === "" ? version : `${group}/${version}`;
   const draft = { kind: name, apiVersion, metadata: {}, ...rest } as Draft<KubeObject>;
-  kind?.custom?.prune(draft);
+  if (kind?.custom !== undefined) finish(kind.custom.prune(draft));
   kind?.defaults?.(draft);
   return { ok: true, value: draft };
 }

@@ -4,6 +4,7 @@ import { defineKind, type Kind, type KubeObject } from "#api/kind.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { Field, ScalarSchema, Schema, StructSchema } from "#api/schema/schema.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { finished } from "#lib/async/steps.ts";
 
 export const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
 
@@ -38,7 +39,8 @@ export function widgetKind(options: WidgetOptions = {}): Kind {
     custom: {
       appliedSchema: () => schema,
       isTerminating: () => false,
-      prune: () => [],
+      prune: () => finished([]),
+      defaultSteps: () => finished(undefined),
       fromStore: (object) => object,
       publishedSchema: () => ({ type: "object", properties: publishedFields(schema) }),
     },

@@ -3,7 +3,7 @@
  * text of upstream's decoder, because users and tests match on them.
  */
 
-import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
+import { decodeJsonSteps, normalizeSteps, parseJson } from "#api/codec/json.ts";
 import { findJsonExcess, JSON_LIST_OBJECTS_MAX, JSON_VALUES_MAX } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
@@ -18,6 +18,7 @@ import {
 } from "#api/meta/status.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { bodyEncoding, MEDIA_TYPES } from "../response/negotiate.ts";
 import { bodyBytes, bodyYaml } from "./body-bytes.ts";
 import { internalPackageOf } from "./internal-package.ts";
@@ -35,7 +36,7 @@ export interface BodyExpectation {
   readonly alsoVersions?: readonly string[];
   readonly unreadable?: (object: KubeObject) => string | undefined;
   /** Removes unknown fields that the decoder lets pass; returns their paths. */
-  readonly prune?: (object: Draft<KubeObject>) => readonly string[];
+  readonly prune?: (object: Draft<KubeObject>) => Steps<readonly string[]>;
 }
 
 export function expectKind(kind: Kind): BodyExpectation {
@@ -49,13 +50,14 @@ export function expectKind(kind: Kind): BodyExpectation {
   };
 }
 
-export function decodeBody(
+/** In steps: large bodies take long. */
+export function* decodeBody(
   request: Pick<ApiRequest, "headers" | "body">,
   expected: BodyExpectation,
   fieldValidation: FieldValidation,
   warn: (text: string) => void,
-): Result<Draft<KubeObject>> {
-  const decoded = decodeAny(request, expected);
+): Steps<Result<Draft<KubeObject>>> {
+  const decoded = yield* decodeAny(request, expected);
   if (!decoded.ok) return decoded;
   const { value, strictErrors } = decoded.value;
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
@@ -73,11 +75,11 @@ interface DecodedBody {
   readonly strictErrors: readonly string[];
 }
 
-function decodeAny(
+function* decodeAny(
   { headers, body }: Pick<ApiRequest, "headers" | "body">,
   expected: BodyExpectation,
-): Result<DecodedBody> {
-  if (body.form === "object") return decodeValue(body.object, expected);
+): Steps<Result<DecodedBody>> {
+  if (body.form === "object") return yield* decodeValue(body.object, expected);
   const encoding = bodyEncoding(headers);
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
@@ -85,26 +87,27 @@ function decodeAny(
   const sent = bodyBytes(body);
   if (!sent.ok) return sent;
   const bytes = sent.value;
-  if (encoding === "protobuf") return decodeProtobufBody(bytes, expected);
+  if (encoding === "protobuf") return yield* decodeProtobufBody(bytes, expected);
   return encoding === "yaml"
-    ? decodeYamlBody(body, bytes, expected)
-    : decodeJsonBody(bytes, expected);
+    ? yield* decodeYamlBody(body, bytes, expected)
+    : yield* decodeJsonBody(bytes, expected);
 }
 
-function decodeValue(object: unknown, expected: BodyExpectation): Result<DecodedBody> {
-  const normal = normalize(expected.schema, object);
+function* decodeValue(object: unknown, expected: BodyExpectation): Steps<Result<DecodedBody>> {
+  const normal = yield* normalizeSteps(expected.schema, object);
   if (!normal.ok) return failure(badRequestStatus(normal.error));
-  return finished(normal.value, normal.strictErrors, expected);
+  return yield* finished(normal.value, normal.strictErrors, expected);
 }
 
-function decodeYamlBody(
+function* decodeYamlBody(
   body: RequestBody,
   bytes: Uint8Array,
   expected: BodyExpectation,
-): Result<DecodedBody> {
+): Steps<Result<DecodedBody>> {
   const json = bodyYaml(body, bytes);
   if (!json.ok) return failure(badRequestStatus(unrecognized(json.error, bytes, expected)));
-  const decoded = decodeJsonBody(Buffer.from(json.json), expected, bytes);
+  yield;
+  const decoded = yield* decodeJsonBody(Buffer.from(json.json), expected, bytes);
   if (!decoded.ok || json.strictErrors.length === 0) return decoded;
   const strictErrors = [...json.strictErrors, ...decoded.value.strictErrors];
   return success({ ...decoded.value, strictErrors });
@@ -112,7 +115,10 @@ function decodeYamlBody(
 
 const PROTOBUF_LIMITS = { values: JSON_VALUES_MAX, listObjects: JSON_LIST_OBJECTS_MAX };
 
-function decodeProtobufBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
+function* decodeProtobufBody(
+  bytes: Uint8Array,
+  expected: BodyExpectation,
+): Steps<Result<DecodedBody>> {
   const envelope = readEnvelope(bytes);
   if (!envelope.ok) {
     return failure(badRequestStatus(unrecognized(envelope.error, bytes, expected)));
@@ -121,40 +127,41 @@ function decodeProtobufBody(bytes: Uint8Array, expected: BodyExpectation): Resul
   if (fault !== undefined) return failure(badRequestStatus(fault));
   const decoded = decodeProtobuf(expected.schema, envelope.message, PROTOBUF_LIMITS);
   if (!decoded.ok && decoded.isExcess) return failure(requestTooLargeStatus(decoded.error));
-  if (decoded.ok) return finished(decoded.value, decoded.strictErrors, expected);
+  if (decoded.ok) return yield* finished(decoded.value, decoded.strictErrors, expected);
   const { kind, version } = expected;
   return failure(badRequestStatus(cannotBeHandled(expected, kind, version, decoded.error)));
 }
 
 /** `sent`: what the client sent, if that was not JSON itself. */
-function decodeJsonBody(
+function* decodeJsonBody(
   bytes: Uint8Array,
   expected: BodyExpectation,
   sent = bytes,
-): Result<DecodedBody> {
+): Steps<Result<DecodedBody>> {
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) return failure(requestTooLargeStatus(excess));
-  const decoded = decodeJson(expected.schema, bytes);
+  yield;
+  const decoded = yield* decodeJsonSteps(expected.schema, bytes);
   if (decoded.ok) {
     const { kind, apiVersion } = decoded.value as { kind?: string; apiVersion?: string };
     const plain =
       (kind === undefined || kind === expected.kind) &&
       (apiVersion === undefined || apiVersion === apiVersionOf(expected));
-    if (plain) return finished(decoded.value, decoded.strictErrors, expected);
+    if (plain) return yield* finished(decoded.value, decoded.strictErrors, expected);
   }
   const fault = typeFault(bytes, sent, expected);
   if (fault !== undefined) return failure(badRequestStatus(fault));
-  if (decoded.ok) return finished(decoded.value, decoded.strictErrors, expected);
+  if (decoded.ok) return yield* finished(decoded.value, decoded.strictErrors, expected);
   const { kind, version } = saidType(bytes, expected);
   return failure(badRequestStatus(cannotBeHandled(expected, kind, version, decoded.error)));
 }
 
 /** An object without kind and apiVersion gets the expected ones. */
-function finished(
+function* finished(
   value: Record<string, unknown>,
   strictErrors: readonly string[],
   expected: BodyExpectation,
-): Result<DecodedBody> {
+): Steps<Result<DecodedBody>> {
   const { kind: _, apiVersion: __, metadata, ...rest } = value;
   const object = {
     kind: expected.kind,
@@ -168,7 +175,9 @@ function finished(
     return failure(badRequestStatus(message));
   }
   const draft = object as Draft<KubeObject>;
-  const unknown = expected.prune?.(draft) ?? [];
+  if (expected.prune === undefined) return success({ value: draft, strictErrors });
+  yield;
+  const unknown = yield* expected.prune(draft);
   if (unknown.length === 0) return success({ value: draft, strictErrors });
   return success({ value: draft, strictErrors: [...strictErrors, ...unknownFields(unknown)] });
 }

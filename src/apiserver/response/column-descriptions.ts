@@ -8,6 +8,9 @@ import { schemaOf } from "#api/schema/from-facts.ts";
 
 type Column = Kind["columns"][number];
 
+/** OpenAPI adds the values of an enum to the field's own text. */
+const ENUM_VALUES = "\n\nPossible enum values:";
+
 export class ColumnDescriptions {
   readonly #kinds: Iterable<Kind>;
   readonly #descriptions: () => Descriptions;
@@ -32,7 +35,8 @@ export class ColumnDescriptions {
         if (describedBy === undefined || texts.has(describedBy)) continue;
         const dot = describedBy.lastIndexOf(".");
         const struct = schemaOf(describedBy.slice(0, dot)).name;
-        texts.set(describedBy, descriptions.field(struct, describedBy.slice(dot + 1)) ?? "");
+        const text = descriptions.field(struct, describedBy.slice(dot + 1)) ?? "";
+        texts.set(describedBy, text.split(ENUM_VALUES, 1)[0]!);
       }
     }
     return texts;

@@ -13,6 +13,13 @@ const tables = new Tables(new ColumnDescriptions([ipAddressKind], () => PROSE as
 });
 
 describe("tables", () => {
+  test("the description of a column does not list the values of its enum", () => {
+    const prose = { field: () => 'What it is.\n\nPossible enum values:\n - `"A"` is a.' };
+    const descriptions = new ColumnDescriptions([ipAddressKind], () => prose as never);
+    const described = ipAddressKind.columns.find(({ describedBy }) => describedBy !== undefined)!;
+    assert.equal(descriptions.of(described), "What it is.");
+  });
+
   test("a cell without heading has no column definition", () => {
     const { object } = runKind(ipAddressKind, {
       object: {

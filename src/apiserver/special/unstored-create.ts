@@ -31,7 +31,8 @@ export function unstoredCreate<T extends KubeObject>(create: UnstoredCreate<T>):
     const options = writeOptions(verb.request.query, "CreateOptions");
     if (!options.ok) return options;
     const expected = create.expect(verb);
-    const decoded = decodeBody(verb.request, expected, options.value.fieldValidation, warn);
+    const { fieldValidation } = options.value;
+    const decoded = await verb.pace.run(decodeBody(verb.request, expected, fieldValidation, warn));
     if (!decoded.ok) return decoded;
     const given = decoded.value as Draft<T>;
     const object = (create.withDefaults?.(given as T) ?? given) as Draft<KubeObject>;

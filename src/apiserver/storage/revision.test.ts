@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { findByKind } from "#api/kinds/built-in-kinds.ts";
+import { finished } from "#lib/async/steps.ts";
 import { Revision } from "./revision.ts";
 
 let schemaReads = 0;
@@ -11,7 +12,8 @@ const widgetKind: Kind = {
   custom: {
     appliedSchema: () => findByKind("", "v1", "ConfigMap")!.schema(),
     isTerminating: () => false,
-    prune: () => [],
+    prune: () => finished([]),
+    defaultSteps: () => finished(undefined),
     storedSchema: undefined,
     fromStore: (stored) => {
       schemaReads += 1;

@@ -39,7 +39,7 @@ export async function getScale(verb: VerbRequest): Promise<VerbResult> {
 }
 
 export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
-  const write = decodeUpdate(verb, scaleView(verb));
+  const write = await verb.pace.run(decodeUpdate(verb, scaleView(verb)));
   return write.ok ? await rescale(verb, write.value) : write;
 }
 

@@ -5,6 +5,6 @@ import { writeObject } from "../write/write-object.ts";
 import { writtenAnswer } from "./written-answer.ts";
 
 export async function create(verb: VerbRequest): Promise<VerbResult> {
-  const write = decodeCreate(verb);
+  const write = await verb.pace.run(decodeCreate(verb));
   return write.ok ? await writtenAnswer(verb, await writeObject(verb, write.value)) : write;
 }

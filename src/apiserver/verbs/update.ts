@@ -5,6 +5,6 @@ import { writeObject } from "../write/write-object.ts";
 import { writtenAnswer } from "./written-answer.ts";
 
 export async function update(verb: VerbRequest): Promise<VerbResult> {
-  const write = decodeUpdate(verb);
+  const write = await verb.pace.run(decodeUpdate(verb));
   return write.ok ? await writtenAnswer(verb, await writeObject(verb, write.value)) : write;
 }

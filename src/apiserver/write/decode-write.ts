@@ -1,8 +1,9 @@
 /**
  * The first steps of a write: decode the options and the body, set defaults, and check that the body
- * is about the object that the path names. Nothing here looks at the object that is there.
+ * is about the object that the path names. Nothing here looks at the object that is there. Bodies are
+ * decoded in steps.
  */
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { type Draft, defaultSteps, type Kind, type KubeObject } from "#api/kind.ts";
 import {
   badRequestStatus,
   failure,
@@ -10,6 +11,7 @@ import {
   success,
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { bodyBytes } from "../request/body-bytes.ts";
 import { decodeBody, expectKind } from "../request/decode-body.ts";
 import { writeOptions } from "../request/query-options.ts";
@@ -31,15 +33,15 @@ const CUSTOM_PATCH_MEDIA = Object.keys(PATCH_TYPES).filter(
   (media) => PATCH_TYPES[media] !== "strategic",
 );
 
-export function decodeCreate(verb: VerbRequest): Result<ObjectWrite> {
+export function* decodeCreate(verb: VerbRequest): Steps<Result<ObjectWrite>> {
   const { request, resource } = verb;
   const options = writeOptions(request.query, "CreateOptions");
   if (!options.ok) return options;
   const { fieldValidation } = options.value;
-  const decoded = decodeBody(request, expectKind(resource.kind), fieldValidation, verb.warn);
+  const decoded = yield* decodeBody(request, expectKind(resource.kind), fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
   const object = decoded.value;
-  setDefaults(verb, resource.kind, object);
+  yield* setDefaults(verb, resource.kind, object);
 
   wipeSystemFields(object.metadata);
   const placed = settleNamespace(object.metadata, namespaceOf(verb));
@@ -54,16 +56,19 @@ export function decodeCreate(verb: VerbRequest): Result<ObjectWrite> {
   });
 }
 
-export function decodeUpdate(verb: VerbRequest, view?: SubresourceView): Result<ObjectWrite> {
+export function* decodeUpdate(
+  verb: VerbRequest,
+  view?: SubresourceView,
+): Steps<Result<ObjectWrite>> {
   const { request, resource, info } = verb;
   const kind = view?.kind ?? resource.kind;
   const options = writeOptions(request.query, "UpdateOptions");
   if (!options.ok) return options;
   const { fieldValidation } = options.value;
-  const decoded = decodeBody(request, expectKind(kind), fieldValidation, verb.warn);
+  const decoded = yield* decodeBody(request, expectKind(kind), fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
   const object = decoded.value;
-  setDefaults(verb, kind, object);
+  yield* setDefaults(verb, kind, object);
 
   const placed = checkPlace(verb, object);
   if (!placed.ok) return placed;
@@ -121,8 +126,8 @@ export function namespaceOf({ resource, info }: VerbRequest): string {
   return resource.kind.scope === "Namespaced" ? info.namespace : "";
 }
 
-function setDefaults(verb: VerbRequest, kind: Kind, object: Draft<KubeObject>): void {
-  kind.defaults?.(object);
+function* setDefaults(verb: VerbRequest, kind: Kind, object: Draft<KubeObject>): Steps<void> {
+  yield* defaultSteps(kind, object);
   verb.sent?.({ ...typeMetaOf(kind), ...object });
 }
 

@@ -3,10 +3,11 @@ import { applySteps } from "#api/apply/apply.ts";
 import { keepTimes } from "#api/apply/keep-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
+import { liveFault } from "#api/apply/validate.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
-import { normalizeSteps, parseJson } from "#api/codec/json.ts";
+import { normalizeSteps, parseJsonSteps } from "#api/codec/json.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { type Draft, defaultSteps, type Kind, type KubeObject } from "#api/kind.ts";
 import { membersOf, objectOf } from "#api/members.ts";
 import {
   badRequestStatus,
@@ -18,6 +19,7 @@ import {
 import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { bodyYaml } from "../request/body-bytes.ts";
@@ -77,6 +79,16 @@ export function trackUpdate(
 ): void {
   const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
   const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
+  if (type === undefined && verb.resource.kind.custom !== undefined) {
+    // What is sent and then not kept (a status) need not be valid, and upstream gives up on such objects.
+    const fits = [next, old].every(
+      (one) => one === undefined || liveFault(membersOf(one), schema) === undefined,
+    );
+    if (!fits) {
+      setManagers(draft, undefined);
+      return;
+    }
+  }
   const managedFields = managedFieldsAfter({
     schema,
     apiVersion,
@@ -113,7 +125,7 @@ export async function applyConfiguration(
 ): Promise<Result<Draft<KubeObject>>> {
   const yaml = bodyYaml(verb.request.body, bytes);
   await verb.pace.rest();
-  const configuration = readConfiguration(yaml, options, verb.warn);
+  const configuration = await verb.pace.run(readConfiguration(yaml, options, verb.warn));
   if (!configuration.ok) return configuration;
   await verb.pace.rest();
   const { schema, apiVersion } = typeOf(kind);
@@ -135,7 +147,7 @@ export async function applyConfiguration(
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
   // What no field is declared for was refused above, so nothing has to be pruned.
-  kind.defaults?.(draft);
+  await verb.pace.run(defaultSteps(kind, draft as Draft<KubeObject>));
   return success(draft as Draft<KubeObject>);
 }
 
@@ -152,16 +164,16 @@ function notConverted({ apiVersion, kind, metadata }: JsonObject, error: string)
   return `failed to convert new object (${namespace}/${name}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error}`;
 }
 
-function readConfiguration(
+function* readConfiguration(
   json: YamlAsJson,
   { fieldValidation }: WriteOptions,
   warn: (text: string) => void,
-): Result<JsonObject> {
+): Steps<Result<JsonObject>> {
   if (!json.ok)
     return failure(
       badRequestStatus(`error decoding YAML: error converting YAML to JSON: ${json.error}`),
     );
-  const parsed = parseJson(json.json);
+  const parsed = yield* parseJsonSteps(json.json);
   if (!parsed.ok) return failure(badRequestStatus(`error decoding YAML: ${parsed.error}`));
   if (parsed.value !== null && !isObject(parsed.value)) {
     const type = Array.isArray(parsed.value) ? "array" : typeof parsed.value;

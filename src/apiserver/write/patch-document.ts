@@ -1,9 +1,9 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
 
-import { type Decoded, normalizeSteps, parseJson } from "#api/codec/json.ts";
+import { type Decoded, normalizeSteps, parseJsonSteps } from "#api/codec/json.ts";
 import { findJsonExcess, JSON_LIST_OBJECTS_MAX } from "#api/codec/json-limits.ts";
 import { TOO_DEEP } from "#api/codec/json-syntax.ts";
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { type Draft, defaultSteps, type Kind, type KubeObject } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
 import {
   badRequestStatus,
@@ -46,7 +46,7 @@ export async function patchDocument(
 ): Promise<Result<Draft<KubeObject>>> {
   const excess = findJsonExcess(bytes, type === "json" ? PATCH_OBJECTS_MAX : undefined);
   if (excess !== undefined) return failure(requestTooLargeStatus(excess));
-  const parsed = parseJson(bytes);
+  const parsed = await pace.run(parseJsonSteps(bytes));
   if (!parsed.ok) {
     return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
   }
@@ -56,8 +56,10 @@ export async function patchDocument(
   if (!applied.ok) return applied;
   await pace.rest();
   const { document, patchErrors } = applied.value;
+  // Upstream has custom resources as maps, whose keys are always sorted.
+  const writtenParts = kind.custom === undefined ? [current] : [];
   const shown = (): string =>
-    type === "strategic" ? goMapText(patch) : patchedText(document, current, patch);
+    type === "strategic" ? goMapText(patch) : patchedText(document, ...writtenParts, patch);
   const refuse = (error: string): Result<never> =>
     failure(
       invalidStatus({ group: "", kind: "" }, "", [invalid(Path.of("patch"), shown(), error)]),
@@ -74,13 +76,14 @@ export async function patchDocument(
   const { apiVersion } = kind;
   const members = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
   const draft = members as Draft<KubeObject>;
-  const unknown = unknownFields(kind.custom?.prune(draft) ?? []);
+  const pruned = kind.custom === undefined ? [] : await pace.run(kind.custom.prune(draft));
+  const unknown = unknownFields(pruned);
   const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors, ...unknown];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
     return refuse(`strict decoding error: ${strictErrors.join(", ")}`);
   }
   if (fieldValidation === "Warn") for (const text of strictWarnings(strictErrors)) warn(text);
-  kind.defaults?.(draft);
+  await pace.run(defaultSteps(kind, draft));
   return success(draft);
 }
 

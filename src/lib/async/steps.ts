@@ -12,3 +12,9 @@ export function finish<T>(steps: Steps<T>): T {
     if (done === true) return value;
   }
 }
+
+/** Steps of a computation that has nothing left to do. */
+// biome-ignore lint/correctness/useYield: there is nothing to pause for
+export function* finished<T>(value: T): Steps<T> {
+  return value;
+}

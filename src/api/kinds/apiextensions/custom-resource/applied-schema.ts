@@ -74,13 +74,11 @@ function objectSchema(schema: JSONSchemaProps): Schema {
   }
   const fields = Object.entries(properties).map(([name, property]) => fieldOf(name, property));
   if (schema["x-kubernetes-embedded-resource"]) {
-    const given = new Set(Object.keys(properties));
-    const embedded = [
-      plainField("apiVersion", STRING),
-      plainField("kind", STRING),
-      plainField("metadata", ANY),
-    ];
-    fields.push(...embedded.filter(({ name }) => !given.has(name)));
+    const own = fields.filter(({ name }) => !["apiVersion", "kind", "metadata"].includes(name));
+    return structSchema("", [...own, ...typeFields()], {
+      atomic,
+      preserveUnknown: schema.additionalProperties === true || keepsUnknown(schema),
+    });
   }
   const open = schema.additionalProperties === true || fields.length === 0;
   return structSchema("", fields, { atomic, preserveUnknown: open || keepsUnknown(schema) });

@@ -22,9 +22,10 @@ import { membersOf } from "#api/members.ts";
 import { failure, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
-import { applyDefaults, dropNulls } from "../json-schema/apply-defaults.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
+import { applyDefaults, defaultSteps, dropNullSteps } from "../json-schema/apply-defaults.ts";
 import { isNormalized } from "../json-schema/is-normalized.ts";
-import { prune } from "../json-schema/prune.ts";
+import { prune, pruneSteps } from "../json-schema/prune.ts";
 import { appliedSchema, envelopeSchema } from "./applied-schema.ts";
 import { finalizerWarnings } from "./finalizer-warnings.ts";
 import { printerColumns } from "./printer-columns.ts";
@@ -110,6 +111,7 @@ function kindSpec(
       isTerminating,
       appliedSchema: typed,
       prune: (draft) => pruneDraft(draft, applied()),
+      defaultSteps: (draft) => defaultSteps(draft, applied()),
       get storedSchema() {
         return schema();
       },
@@ -118,7 +120,7 @@ function kindSpec(
       publishedSchema: (dialect) =>
         publishedSchema(version.schema?.openAPIV3Schema && schema(), dialect),
     },
-    defaults: (draft) => void applyDefaults(draft, applied()),
+    defaults: (draft) => applyDefaults(draft, applied()),
     prepareCreate: (draft) => {
       if (hasStatus) delete draft.status;
     },
@@ -173,22 +175,23 @@ function definitionName(group: string, version: string, kind: string): string {
   return `${group.split(".").reverse().join(".")}.${version}.${kind}`;
 }
 
-function pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): readonly string[] {
-  const unknown: string[] = [];
-  const kept = membersOf(prune(draft, schema, { isResource: true, unknown }) as object);
+function* pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): Steps<readonly string[]> {
+  const options = { isResource: true, unknown: [] as string[], unknownMetadata: [] as string[] };
+  const kept = membersOf((yield* pruneSteps(draft, schema, options)) as object);
   for (const name of Object.keys(draft)) {
     if (!Object.hasOwn(kept, name)) Reflect.deleteProperty(draft, name);
   }
   Object.assign(draft, kept);
-  dropNulls(draft, schema);
-  return unknown.sort();
+  yield* dropNullSteps(draft, schema);
+  // Upstream looks at embedded metadata after everything else.
+  return [...options.unknown.sort(), ...options.unknownMetadata.sort()];
 }
 
 /** The object itself if nothing in it changes. */
 function fromStore(stored: KubeObject, schema: JSONSchemaProps): KubeObject {
   if (isNormalized(stored, schema, true)) return stored;
   const kept = structuredClone(prune(stored, schema, { isResource: true })) as KubeObject;
-  dropNulls(kept, schema);
+  finish(dropNullSteps(kept, schema));
   applyDefaults(kept, schema);
   return jsonEqual(membersOf(kept), membersOf(stored)) ? stored : kept;
 }

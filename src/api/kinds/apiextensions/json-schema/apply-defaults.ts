@@ -4,67 +4,90 @@
  * there such a null is refused by validation.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
-import { additionalSchema, itemsSchema } from "./walk.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
+import { additionalSchema, itemsSchema, STEP_NODES } from "./walk.ts";
 
 type Members = Record<string, unknown>;
 
-/**
- * Removes nulls that are neither allowed nor replaced by a default. Changes the value in place; returns
- * whether anything changed.
- */
-export function dropNulls(value: unknown, schema: JSONSchemaProps | undefined): boolean {
-  if (schema === undefined || typeof value !== "object" || value === null) return false;
-  let changed = false;
-  if (Array.isArray(value)) {
-    const items = itemsSchema(schema);
-    for (const item of value) changed = dropNulls(item, items) || changed;
-    return changed;
-  }
-  const members = value as Members;
-  for (const key of Object.keys(members)) {
-    const inner = childOf(schema, key);
-    if (inner === undefined) continue;
-    if (members[key] === null && !inner.nullable && inner.default === undefined) {
-      delete members[key];
-      changed = true;
-    } else changed = dropNulls(members[key], inner) || changed;
-  }
-  return changed;
+/** Removes nulls that are neither allowed nor replaced by a default. Changes the value in place. */
+export function* dropNullSteps(value: unknown, schema: JSONSchemaProps | undefined): Steps<void> {
+  yield* walk(value, schema, {
+    member: (members, key, inner) => {
+      const isAllowed = inner.nullable || inner.default !== undefined;
+      if (members[key] === null && !isAllowed) delete members[key];
+    },
+  });
 }
 
-/** Changes the value in place. Defaults are copied. Returns whether anything changed. */
-export function applyDefaults(value: unknown, schema: JSONSchemaProps | undefined): boolean {
-  if (schema === undefined || typeof value !== "object" || value === null) return false;
-  let changed = false;
-  if (Array.isArray(value)) {
-    const items = itemsSchema(schema);
-    for (const [i, item] of value.entries()) {
-      if (item === null && items?.nullable !== true && items?.default !== undefined) {
-        value[i] = structuredClone(items.default);
-        changed = true;
-      }
-      changed = applyDefaults(value[i], items) || changed;
-    }
-    return changed;
-  }
-  const members = value as Members;
-  for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default === undefined) continue;
-    const isMissing = !Object.hasOwn(members, key) || (members[key] === null && !property.nullable);
-    if (!isMissing) continue;
+/** Changes the value in place. Defaults are copied. */
+export function applyDefaults(value: unknown, schema: JSONSchemaProps | undefined): void {
+  finish(defaultSteps(value, schema));
+}
+
+/** The same in steps: large objects take long. */
+export function* defaultSteps(value: unknown, schema: JSONSchemaProps | undefined): Steps<void> {
+  yield* walk(value, schema, {
+    enter: setMissing,
+    member: (members, key, inner) => {
+      if (members[key] === null && isReplaced(inner)) members[key] = structuredClone(inner.default);
+    },
+    item: (items, index, inner) => {
+      if (items[index] === null && isReplaced(inner)) items[index] = structuredClone(inner.default);
+    },
+  });
+}
+
+function isReplaced(schema: JSONSchemaProps): boolean {
+  return !schema.nullable && schema.default !== undefined;
+}
+
+function setMissing(members: Members, { properties }: JSONSchemaProps): void {
+  if (properties === undefined) return;
+  for (const [key, property] of Object.entries(properties)) {
+    if (property.default === undefined || Object.hasOwn(members, key)) continue;
     members[key] = structuredClone(property.default);
-    changed = true;
   }
-  for (const key of Object.keys(members)) {
-    const inner = childOf(schema, key);
-    if (inner === undefined) continue;
-    if (members[key] === null && !inner.nullable && inner.default !== undefined) {
-      members[key] = structuredClone(inner.default);
-      changed = true;
+}
+
+/** What is done to an object before its members, to each member and to each item that has a schema. */
+interface Visitor {
+  enter?(members: Members, schema: JSONSchemaProps): void;
+  member(members: Members, key: string, inner: JSONSchemaProps): void;
+  item?(items: unknown[], index: number, inner: JSONSchemaProps): void;
+}
+
+/** What the visitor leaves is walked through afterwards, with a stack, so that the walk can pause anywhere. */
+function* walk(
+  root: unknown,
+  rootSchema: JSONSchemaProps | undefined,
+  visitor: Visitor,
+): Steps<void> {
+  const pending: { readonly value: object; readonly schema: JSONSchemaProps }[] = [];
+  const add = (value: unknown, schema: JSONSchemaProps | undefined): void => {
+    if (schema === undefined || typeof value !== "object" || value === null) return;
+    pending.push({ value, schema });
+  };
+  add(root, rootSchema);
+  for (let done = 1; pending.length > 0; done++) {
+    const { value, schema } = pending.pop()!;
+    if (Array.isArray(value)) {
+      const inner = itemsSchema(schema);
+      for (let i = 0; inner !== undefined && i < value.length; i++) {
+        visitor.item?.(value, i, inner);
+        add(value[i], inner);
+      }
+    } else {
+      const members = value as Members;
+      visitor.enter?.(members, schema);
+      for (const key of Object.keys(members)) {
+        const inner = childOf(schema, key);
+        if (inner === undefined) continue;
+        visitor.member(members, key, inner);
+        add(members[key], inner);
+      }
     }
-    changed = applyDefaults(members[key], inner) || changed;
+    if (done % STEP_NODES === 0) yield;
   }
-  return changed;
 }
 
 function childOf(schema: JSONSchemaProps, key: string): JSONSchemaProps | undefined {

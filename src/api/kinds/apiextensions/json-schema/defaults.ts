@@ -1,6 +1,7 @@
 /** Defaults inside a schema must themselves be what the schema asks for, its CEL rules included. */
 import { type ExpressionCompiler, SCHEMA_RULES_COST_MAX } from "#api/expressions.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { goMapJson } from "#api/meta/go-json.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
@@ -9,7 +10,7 @@ import type { Steps } from "#lib/async/steps.ts";
 import { validateEmbedded } from "./embedded-resources.ts";
 import { prune } from "./prune.ts";
 import { validateValue } from "./validate-value.ts";
-import { additionalSchema, itemsSchema } from "./walk.ts";
+import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
 
 export interface DefaultsOptions {
   /** Defaults with fields that pruning would take away are refused. */
@@ -32,7 +33,7 @@ export function* validateDefaults(
 
 export function hasUnprunedDefault(schema: JSONSchemaProps): boolean {
   const { default: value, properties = {} } = schema;
-  if (value !== undefined && !jsonEqual(prune(value, schema), value)) return true;
+  if (value !== undefined && !isPruned(value, schema)) return true;
   const children = [itemsSchema(schema), additionalSchema(schema), ...Object.values(properties)];
   return children.some((child) => child !== undefined && hasUnprunedDefault(child));
 }
@@ -91,13 +92,13 @@ const TYPE_META = { apiVersion: "validation/v1", kind: "Validation" };
 function validateDefault(schema: JSONSchemaProps, place: Place, check: Check, path: Path): void {
   const { errors, requirePruned, rules } = check;
   const value = schema.default;
-  if (!place.insideMeta && requirePruned && !jsonEqual(prune(value, schema), value)) {
-    errors.push(invalid(path, value, "must not have unknown fields"));
+  if (!place.insideMeta && requirePruned && !isPruned(value, schema)) {
+    errors.push(invalid(path, asMap(value), "must not have unknown fields"));
   }
   const meta = place.insideMeta
     ? metadataFaults(value, place, path)
     : validateEmbedded(value, schema, path);
-  const faults = meta.length > 0 ? meta : validateValue(value, schema, path);
+  const faults = meta.length > 0 ? meta : validateValue(value, withoutEither(schema), path);
   errors.push(...faults);
   if (faults.length > 0) return;
   const validate = rules?.(schema, place.isResource);
@@ -113,5 +114,37 @@ function metadataFaults(value: unknown, { around }: Place, path: Path): FieldErr
   if (faults.length === 0) return [];
   const texts = faults.map((fault) => `${fault.field}: ${formatFieldError(fault)}`);
   const text = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
-  return [invalid(path, value, `must result in valid metadata: ${text}`)];
+  return [invalid(path, asMap(value), `must result in valid metadata: ${text}`)];
 }
+
+/** Unknown fields in the metadata of embedded resources are let pass here, as upstream. */
+function isPruned(value: unknown, schema: JSONSchemaProps): boolean {
+  return jsonEqual(prune(value, schema, { keepsMetadata: true }), value);
+}
+
+/** The value with its keys in order: upstream has it as a map. */
+function asMap(value: unknown): unknown {
+  return JSON.parse(goMapJson(value));
+}
+
+/** Upstream does not check that a default of an int-or-string is one of the two. */
+function withoutEither(schema: JSONSchemaProps): JSONSchemaProps {
+  if (!mayBeEither.holds(schema)) return schema;
+  const { "x-kubernetes-int-or-string": _, ...rest } = schema;
+  const { properties } = rest;
+  const [items, additional] = [itemsSchema(rest), additionalSchema(rest)];
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: withoutEither(items) }),
+    ...(additional === undefined ? {} : { additionalProperties: withoutEither(additional) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, inner]) => [name, withoutEither(inner)]),
+          ),
+        }),
+  };
+}
+
+const mayBeEither = new SchemaFact((schema) => schema["x-kubernetes-int-or-string"] === true);

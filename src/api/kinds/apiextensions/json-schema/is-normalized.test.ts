@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
-import { applyDefaults, dropNulls } from "./apply-defaults.ts";
+import { finish } from "#lib/async/steps.ts";
+import { applyDefaults, dropNullSteps } from "./apply-defaults.ts";
 import { isNormalized } from "./is-normalized.ts";
 import { prune } from "./prune.ts";
 
@@ -77,7 +78,7 @@ test("isNormalized is true only for values that pruning and defaulting leave as 
     fc.property(schema, value, (given, object) => {
       if (!isNormalized(object, given)) return;
       const copy = structuredClone(prune(object, given));
-      dropNulls(copy, given);
+      finish(dropNullSteps(copy, given));
       applyDefaults(copy, given);
       assert.deepEqual(copy, object);
     }),
@@ -91,7 +92,7 @@ test("isNormalized: what pruning and defaulting have made is normalized", () => 
   fc.assert(
     fc.property(schema, value, (given, object) => {
       const copy = structuredClone(prune(object, given));
-      dropNulls(copy, given);
+      finish(dropNullSteps(copy, given));
       applyDefaults(copy, given);
       if (isNormalized(copy, given)) normalized += 1;
     }),

@@ -1,7 +1,7 @@
-/** Lists that are sets or maps hold no item twice. */
+/** Lists that are sets or maps hold no item twice; items of maps are objects. */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { goMapJson } from "#api/meta/go-json.ts";
-import { duplicate, type FieldError } from "#api/validation/field-error.ts";
+import { duplicate, type FieldError, invalid } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
 import type { Steps } from "#lib/async/steps.ts";
 import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
@@ -68,6 +68,12 @@ function* duplicateItems(
 ): Steps<void> {
   const type = schema["x-kubernetes-list-type"];
   if (type !== "set" && type !== "map") return;
+  const wrong = type === "map" ? items.findIndex(isNoMember) : -1;
+  if (wrong >= 0) {
+    const detail = "must be an object for an array of list-type map";
+    errors.push(invalid(path.index(wrong), items[wrong], detail));
+    return;
+  }
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   const counts = new Map<string, number>();
   for (const [i, item] of items.entries()) {
@@ -80,8 +86,13 @@ function* duplicateItems(
   }
 }
 
+/** A null counts as an object without keys. */
+function isNoMember(item: unknown): boolean {
+  return typeof item !== "object" || Array.isArray(item);
+}
+
 function keysOf(item: unknown, keys: readonly string[]): unknown {
-  if (typeof item !== "object" || item === null) return item;
+  if (typeof item !== "object" || item === null) return {};
   const members = item as Readonly<Record<string, unknown>>;
   const given = keys.filter((key) => Object.hasOwn(members, key));
   return Object.fromEntries(given.map((key) => [key, members[key]]));

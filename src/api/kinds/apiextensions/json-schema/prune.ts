@@ -1,7 +1,8 @@
 /** Removes what a structural schema does not know. */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
-import { additionalSchema, itemsSchema } from "./walk.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
+import { additionalSchema, itemsSchema, STEP_NODES } from "./walk.ts";
 
 const RESOURCE_FIELDS = new Set(["apiVersion", "kind", "metadata"]);
 /** More unknown fields than this are removed without being listed. */
@@ -12,47 +13,111 @@ export interface PruneOptions {
   readonly isResource?: boolean;
   /** Receives the paths of the fields that were removed: `spec.list[0].name`. */
   readonly unknown?: string[];
+  /** The same for fields in the metadata of embedded resources; `unknown` unless given. */
+  readonly unknownMetadata?: string[];
+  /** Leaves the metadata of embedded resources as it is. */
+  readonly keepsMetadata?: boolean;
 }
 
 /** The value without unknown fields. Scalars and free JSON are shared with the input. */
 export function prune(
   value: unknown,
   schema: JSONSchemaProps | undefined,
-  { isResource = false, unknown }: PruneOptions = {},
+  options: PruneOptions = {},
 ): unknown {
-  return pruned(value, schema, isResource, unknown, "");
+  return finish(pruneSteps(value, schema, options));
 }
 
-function pruned(
+/** The same in steps: large objects take long. */
+export function* pruneSteps(
   value: unknown,
   schema: JSONSchemaProps | undefined,
-  isResource: boolean,
-  unknown: string[] | undefined,
-  path: string,
-): unknown {
-  const keepsUnknown = schema?.["x-kubernetes-preserve-unknown-fields"] === true;
-  if (Array.isArray(value)) {
-    const items = schema && itemsSchema(schema);
-    if (keepsUnknown && items === undefined) return value;
-    return value.map((item, i) => pruned(item, items, false, unknown, `${path}[${i}]`));
-  }
-  if (typeof value !== "object" || value === null) return value;
-  const additional = schema && additionalSchema(schema);
-  const resource = isResource || schema?.["x-kubernetes-embedded-resource"] === true;
-  const kept: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
-    const property = ownProperty(schema, key);
-    const at = path === "" ? key : `${path}.${key}`;
-    if (resource && RESOURCE_FIELDS.has(key)) {
-      const isEmbedded = key === "metadata" && !isResource;
-      kept[key] = isEmbedded ? prunedMetadata(item, unknown, at) : item;
-    } else if (property !== undefined) kept[key] = pruned(item, property, false, unknown, at);
-    else if (schema?.additionalProperties !== undefined) {
-      kept[key] = pruned(item, additional, false, unknown, at);
-    } else if (keepsUnknown) kept[key] = item;
-    else if (unknown !== undefined && unknown.length < UNKNOWN_MAX) unknown.push(at);
-  }
+  options: PruneOptions = {},
+): Steps<unknown> {
+  const pruner = new Pruner(options);
+  const kept = pruner.keep(value, schema, options.isResource === true, "");
+  for (let done = 1; pruner.step(); done++) if (done % STEP_NODES === 0) yield;
   return kept;
+}
+
+/** An object or a list whose copy is still to be filled. */
+interface Pending {
+  readonly value: object;
+  readonly kept: unknown[] | Record<string, unknown>;
+  readonly schema: JSONSchemaProps | undefined;
+  readonly isResource: boolean;
+  readonly path: string;
+}
+
+/** Walks with a stack of its own, so that the walk can pause anywhere. */
+class Pruner {
+  readonly #pending: Pending[] = [];
+  readonly #unknown: string[] | undefined;
+  readonly #unknownMetadata: string[] | undefined;
+  readonly #keepsMetadata: boolean;
+
+  constructor({ unknown, unknownMetadata = unknown, keepsMetadata = false }: PruneOptions) {
+    this.#unknown = unknown;
+    this.#unknownMetadata = unknownMetadata;
+    this.#keepsMetadata = keepsMetadata;
+  }
+
+  /** The value, or the copy that a later step fills. */
+  keep(
+    value: unknown,
+    schema: JSONSchemaProps | undefined,
+    isResource: boolean,
+    path: string,
+  ): unknown {
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) {
+      const keepsUnknown = schema?.["x-kubernetes-preserve-unknown-fields"] === true;
+      if (keepsUnknown && itemsSchema(schema) === undefined) return value;
+    }
+    const kept = Array.isArray(value) ? [] : {};
+    this.#pending.push({ value, kept, schema, isResource, path });
+    return kept;
+  }
+
+  /** Fills one copy; false if there was none left. */
+  step(): boolean {
+    const next = this.#pending.pop();
+    if (next === undefined) return false;
+    if (Array.isArray(next.value)) this.#fillList(next, next.value);
+    else this.#fillObject(next);
+    return true;
+  }
+
+  #fillList({ kept, schema, path }: Pending, items: readonly unknown[]): void {
+    const itemSchema = schema && itemsSchema(schema);
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      const isPlain = typeof item !== "object" || item === null;
+      (kept as unknown[]).push(
+        isPlain ? item : this.keep(item, itemSchema, false, `${path}[${i}]`),
+      );
+    }
+  }
+
+  #fillObject({ value, kept: copy, schema, isResource, path }: Pending): void {
+    const kept = copy as Record<string, unknown>;
+    const keepsUnknown = schema?.["x-kubernetes-preserve-unknown-fields"] === true;
+    const additional = schema && additionalSchema(schema);
+    const resource = isResource || schema?.["x-kubernetes-embedded-resource"] === true;
+    const unknown = this.#unknown;
+    for (const [key, item] of Object.entries(value)) {
+      const property = ownProperty(schema, key);
+      const at = path === "" ? key : `${path}.${key}`;
+      if (resource && RESOURCE_FIELDS.has(key)) {
+        const isEmbedded = key === "metadata" && !isResource && !this.#keepsMetadata;
+        kept[key] = isEmbedded ? prunedMetadata(item, this.#unknownMetadata, at) : item;
+      } else if (property !== undefined) kept[key] = this.keep(item, property, false, at);
+      else if (schema?.additionalProperties !== undefined) {
+        kept[key] = this.keep(item, additional, false, at);
+      } else if (keepsUnknown) kept[key] = item;
+      else if (unknown !== undefined && unknown.length < UNKNOWN_MAX) unknown.push(at);
+    }
+  }
 }
 
 /** The metadata of a resource itself has been decoded by its type; that of one inside it has not. */

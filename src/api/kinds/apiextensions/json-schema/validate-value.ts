@@ -427,7 +427,8 @@ function* checkProperties(
   return outcome;
 }
 
-const NOWHERE = Path.of("");
+/** How upstream writes a path without steps. */
+const NOWHERE = Path.of("<nil>");
 
 function pathOf(path: Path | undefined, at: string): Path {
   const below = at.replace(/^\./, "");

@@ -1,6 +1,9 @@
 /** Ways through a JSON schema: its children, and questions about any part of it. */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 
+/** Objects and lists of a value that are walked through in one step: about a millisecond. */
+export const STEP_NODES = 1000;
+
 /** The schema in `items`, unless it is a list of schemas (which structural schemas forbid). */
 export function itemsSchema({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
   return isSchemaList(items) ? undefined : items;

@@ -16,6 +16,9 @@ import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import { base64Length, DATA_BYTES_MAX, validateStillImmutable } from "./immutable-data.ts";
 
+const DATA = Path.of("data");
+const BINARY_DATA = Path.of("binaryData");
+
 export const configMapKind = defineKind<ConfigMap>({
   group: "",
   version: "v1",
@@ -50,18 +53,18 @@ export const configMapKind = defineKind<ConfigMap>({
 function validateData({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
   const errors: FieldError[] = [];
   let bytes = 0;
-  for (const [key, value] of Object.entries(data)) {
-    const path = Path.of("data").key(key);
-    for (const fault of isConfigMapKey(key)) errors.push(invalid(path, key, fault));
+  for (const key of Object.keys(data)) {
+    for (const fault of isConfigMapKey(key)) errors.push(invalid(DATA.key(key), key, fault));
     if (Object.hasOwn(binaryData, key)) {
-      errors.push(invalid(path, key, "duplicate of key present in binaryData"));
+      errors.push(invalid(DATA.key(key), key, "duplicate of key present in binaryData"));
     }
-    bytes += utf8Length(value);
+    bytes += utf8Length(data[key]!);
   }
-  for (const [key, value] of Object.entries(binaryData)) {
-    const path = Path.of("binaryData").key(key);
-    for (const fault of isConfigMapKey(key)) errors.push(invalid(path, key, fault));
-    bytes += base64Length(value);
+  for (const key of Object.keys(binaryData)) {
+    for (const fault of isConfigMapKey(key)) {
+      errors.push(invalid(BINARY_DATA.key(key), key, fault));
+    }
+    bytes += base64Length(binaryData[key]!);
   }
   // The fault is the whole object's, which the API writes as "[]".
   if (bytes > DATA_BYTES_MAX) errors.push(tooLong(Path.of("[]"), DATA_BYTES_MAX));

@@ -83,9 +83,9 @@ export const secretKind = defineKind<Secret>({
 function validateData({ metadata, type = "", data = {} }: Secret): FieldError[] {
   const errors: FieldError[] = [];
   let bytes = 0;
-  for (const [key, value] of Object.entries(data)) {
+  for (const key of Object.keys(data)) {
     for (const fault of isConfigMapKey(key)) errors.push(invalid(DATA.key(key), key, fault));
-    bytes += base64Length(value);
+    bytes += base64Length(data[key]!);
   }
   if (bytes > DATA_BYTES_MAX) errors.push(tooLong(DATA, DATA_BYTES_MAX));
 

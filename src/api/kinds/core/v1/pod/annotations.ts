@@ -63,8 +63,8 @@ export function validatePodAnnotationUpdate(
 ): void {
   const next = pod.metadata.annotations ?? {};
   const before = old.metadata.annotations ?? {};
-  for (const [key, value] of Object.entries(before)) {
-    if (next[key] === value) continue;
+  for (const key of Object.keys(before)) {
+    if (next[key] === before[key]) continue;
     if (key.startsWith(APPARMOR_PREFIX)) {
       errors.push(forbidden(path.key(key), "may not remove or update AppArmor annotations"));
     }
@@ -150,8 +150,9 @@ function validateAppArmorAnnotations(
   path: Path,
   errors: FieldError[],
 ): void {
-  for (const [key, profile] of Object.entries(annotations)) {
+  for (const key of Object.keys(annotations)) {
     if (!key.startsWith(APPARMOR_PREFIX)) continue;
+    const profile = annotations[key]!;
     const name = key.slice(APPARMOR_PREFIX.length);
     if (!allContainers(spec).some((container) => container.name === name)) {
       errors.push(invalid(path.key(key), name, "container not found"));

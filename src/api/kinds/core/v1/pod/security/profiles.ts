@@ -86,8 +86,9 @@ export function validateSeccompAnnotations(
 ): void {
   const pod = annotations[SECCOMP_POD];
   if (pod !== undefined) validateSeccompText(pod, path.child(SECCOMP_POD), errors);
-  for (const [key, profile] of Object.entries(annotations)) {
-    if (key.startsWith(SECCOMP_PREFIX)) validateSeccompText(profile, path.child(key), errors);
+  for (const key of Object.keys(annotations)) {
+    if (!key.startsWith(SECCOMP_PREFIX)) continue;
+    validateSeccompText(annotations[key]!, path.child(key), errors);
   }
 }
 
