@@ -3,7 +3,9 @@
  * when its turn comes and nothing is measured beforehand. Generated encoders (proto-encoder.ts)
  * therefore write fields from the highest number down, lists and maps from their last item.
  */
-const INITIAL_BYTES = 4096;
+const INITIAL_BYTES = 16 * 1024;
+/** A writer that had to grow beyond this is not kept. */
+const KEPT_BYTES_MAX = 256 * 1024;
 
 const utf8 = new TextEncoder();
 
@@ -17,8 +19,17 @@ export class ProtoWriter {
     return this.#bytes.length - this.#at;
   }
 
+  /** What was written, as bytes of its own. The writer is empty afterwards. */
   finish(): Uint8Array {
-    return this.#bytes.slice(this.#at);
+    const written = Buffer.allocUnsafe(this.size);
+    written.set(this.#bytes.subarray(this.#at));
+    this.clear();
+    return written;
+  }
+
+  clear(): void {
+    if (this.#bytes.length > KEPT_BYTES_MAX) this.#bytes = new Uint8Array(INITIAL_BYTES);
+    this.#at = this.#bytes.length;
   }
 
   byte(value: number): void {
@@ -65,13 +76,14 @@ export class ProtoWriter {
     const { length } = value;
     this.#reserve(length);
     let at = this.#at;
+    const bytes = this.#bytes;
     for (let i = length - 1; i >= 0; i--) {
       const code = value.charCodeAt(i);
       if (code >= 0x80) {
         this.raw(utf8.encode(value));
         return;
       }
-      this.#bytes[--at] = code;
+      bytes[--at] = code;
     }
     this.#at = at;
   }

@@ -21,6 +21,9 @@ const MAGIC = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
 const EMPTY = new Uint8Array();
 
+/** Scratch memory: nothing stays in it between two objects, and encoding never waits for anything. */
+const scratch = new ProtoWriter();
+
 /** A field of number n that holds bytes, text or a message. */
 const FIRST = 0x0a;
 const SECOND = 0x12;
@@ -109,7 +112,8 @@ export function encodeProtobuf(
   schema: StructSchema,
   object: { readonly apiVersion?: string; readonly kind?: string },
 ): Uint8Array {
-  const w = new ProtoWriter();
+  const w = scratch;
+  w.clear(); // an encoder may have thrown
   writeText(w, "");
   w.byte(FOURTH);
   writeText(w, "");

@@ -274,6 +274,7 @@ export class ObjectStore {
 
   create(resource: StoredResource, key: string, object: KubeObject): Promise<Result<WriteOutcome>> {
     const create = () => this.storeOf(resource).#put(resource, key, object, { mustNotExist: true });
+    if (!this.#isTraced) return create();
     return this.#inSpan(spanOf("Create etcd3", resource, key), create);
   }
 
@@ -286,6 +287,7 @@ export class ObjectStore {
   ): Promise<Result<WriteOutcome>> {
     const condition = { expectRevision: expected.number };
     const replace = () => this.storeOf(resource).#put(resource, key, object, condition, expected);
+    if (!this.#isTraced) return replace();
     return this.#inSpan(spanOf("GuaranteedUpdate etcd3", resource, key), replace);
   }
 
@@ -303,6 +305,10 @@ export class ObjectStore {
       await this.#seen(wrote.revision);
       return success({ outcome: "written", revision: expected.renumbered(wrote.revision) });
     });
+  }
+
+  get #isTraced(): boolean {
+    return this.#options.tracer?.isActive === true;
   }
 
   async #inSpan<T>(span: SpanOptions, work: () => Promise<T>): Promise<T> {

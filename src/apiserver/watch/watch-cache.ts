@@ -14,6 +14,7 @@ import { jsonEqual } from "#api/patch/json-value.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock, Timer } from "#lib/time/clock.ts";
+import { type Deadline, Deadlines } from "#lib/time/deadlines.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
 import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";
@@ -54,6 +55,7 @@ export class WatchCache {
   readonly #retired = new WeakMap<StoredResource, ResourceCache>();
   readonly #loading = new Set<Loading>();
   readonly #waiters = new Set<Waiter>();
+  readonly #deadlines: Deadlines;
   readonly #budget = new JsonBudget();
   #revision = 0;
   #loaded = false;
@@ -63,6 +65,7 @@ export class WatchCache {
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
+    this.#deadlines = new Deadlines(options.clock);
     const { only } = options;
     if (only !== undefined) {
       this.#add(new ResourceCache(only, this.#revision, this.#budget));
@@ -97,14 +100,14 @@ export class WatchCache {
   async reached(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.#revision >= revision && this.#loaded) return true;
     return await new Promise((resolve) => {
-      const timer = this.#options.clock.schedule(timeoutMs, () => settle(false));
-      const settle = (reached: boolean): void => {
-        timer.cancel();
-        this.#waiters.delete(waiter);
-        resolve(reached);
+      const waiter: Waiter = {
+        revision,
+        atMs: this.#options.clock.elapsedMs() + timeoutMs,
+        resolve,
+        expire: () => this.#settle(waiter, false),
       };
-      const waiter: Waiter = { revision, settle };
       this.#waiters.add(waiter);
+      this.#deadlines.add(waiter);
     });
   }
 
@@ -322,9 +325,16 @@ export class WatchCache {
     }
   }
 
+  #settle(waiter: Waiter, reached: boolean): void {
+    this.#deadlines.delete(waiter);
+    this.#waiters.delete(waiter);
+    waiter.resolve(reached);
+  }
+
   #settleWaiters(): void {
-    for (const waiter of [...this.#waiters]) {
-      if (this.#loaded && waiter.revision <= this.#revision) waiter.settle(true);
+    if (!this.#loaded) return;
+    for (const waiter of this.#waiters) {
+      if (waiter.revision <= this.#revision) this.#settle(waiter, true);
     }
   }
 
@@ -389,9 +399,9 @@ function isStoredAlike(a: StoredResource, b: StoredResource): boolean {
   );
 }
 
-interface Waiter {
+interface Waiter extends Deadline {
   readonly revision: number;
-  settle(reached: boolean): void;
+  resolve(reached: boolean): void;
 }
 
 function firstSegment(key: string): string {

@@ -58,6 +58,7 @@ export interface CallOptions {
 }
 
 const RECONNECT_MS_MIN = 100;
+/** Of one method. */
 const TIMEOUTS_CACHED_MAX = 64;
 
 export class GrpcChannel implements Disposable {
@@ -66,7 +67,8 @@ export class GrpcChannel implements Disposable {
   readonly #backoff: Backoff;
   readonly #closing = new AbortController();
   readonly #headerBlocks = new Map<string, Buffer>();
-  readonly #timeoutBlocks = new Map<number, Buffer>();
+  /** Headers with a timeout, by path and timeout. */
+  readonly #timeoutBlocks = new Map<string, Map<number, Buffer>>();
   #connection: Http2Connection | undefined;
   #connecting: Promise<Http2Connection> | undefined;
   /** The last attempt failed with this; until then nothing is tried. */
@@ -230,18 +232,25 @@ export class GrpcChannel implements Disposable {
       ]);
       this.#headerBlocks.set(path, block);
     }
-    if (timeoutMs === undefined) return block;
-    return Buffer.concat([block, this.#timeoutOf(Math.max(1, Math.ceil(timeoutMs)))]);
+    return timeoutMs === undefined
+      ? block
+      : this.#withTimeout(path, block, Math.max(1, Math.ceil(timeoutMs)));
   }
 
-  #timeoutOf(timeoutMs: number): Buffer {
-    const known = this.#timeoutBlocks.get(timeoutMs);
-    if (known !== undefined) return known;
-    if (this.#timeoutBlocks.size >= TIMEOUTS_CACHED_MAX) this.#timeoutBlocks.clear();
-    // At most eight digits are allowed.
-    const value = timeoutMs < 1e8 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
-    const block = encodeHeaders([["grpc-timeout", value]]);
-    this.#timeoutBlocks.set(timeoutMs, block);
+  #withTimeout(path: string, headers: Buffer, timeoutMs: number): Buffer {
+    let blocks = this.#timeoutBlocks.get(path);
+    if (blocks === undefined) {
+      blocks = new Map();
+      this.#timeoutBlocks.set(path, blocks);
+    }
+    let block = blocks.get(timeoutMs);
+    if (block === undefined) {
+      if (blocks.size >= TIMEOUTS_CACHED_MAX) blocks.clear();
+      // At most eight digits are allowed.
+      const value = timeoutMs < 1e8 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
+      block = Buffer.concat([headers, encodeHeaders([["grpc-timeout", value]])]);
+      blocks.set(timeoutMs, block);
+    }
     return block;
   }
 }

@@ -18,6 +18,13 @@ export function messagePrefix(length: number): Buffer {
   return prefix;
 }
 
+/** The one message that a chunk of data consists of, as most do; undefined if it is none or too long. */
+export function onlyMessage(chunk: Buffer, bytesMax: number): Buffer | undefined {
+  const length = chunk.length - PREFIX_BYTES;
+  if (length < 0 || length > bytesMax || chunk[0] !== 0) return undefined;
+  return chunk.readUInt32BE(1) === length ? chunk.subarray(PREFIX_BYTES) : undefined;
+}
+
 /** Cuts data into messages. `push` throws GrpcError for one that is too long, compressed or unreadable. */
 export function messageCutter<Response>(
   decode: (bytes: Uint8Array) => Response,
@@ -33,11 +40,16 @@ export function messageCutter<Response>(
       const message = `Received message larger than max (${length} vs ${bytesMax})`;
       throw new GrpcError(GRPC_CODES.RESOURCE_EXHAUSTED, message);
     },
-    take: (bytes, offset, end) => take(decoded(decode, bytes.subarray(offset + PREFIX_BYTES, end))),
+    take: (bytes, offset, end) =>
+      take(decodeMessage(decode, bytes.subarray(offset + PREFIX_BYTES, end))),
   });
 }
 
-function decoded<Response>(decode: (bytes: Uint8Array) => Response, bytes: Uint8Array): Response {
+/** Throws GrpcError for what cannot be read. */
+export function decodeMessage<Response>(
+  decode: (bytes: Uint8Array) => Response,
+  bytes: Uint8Array,
+): Response {
   try {
     return decode(bytes);
   } catch (error) {

@@ -65,8 +65,7 @@ export class GrpcStream<Request, Response> implements StreamHandler {
 
   write(message: Request, { isLast = false } = {}): void {
     const bytes = this.#options.method.request.encode(message);
-    this.#stream?.write(messagePrefix(bytes.length), false);
-    this.#stream?.write(bytes, isLast);
+    this.#stream?.write(messagePrefix(bytes.length), isLast, bytes);
   }
 
   pause(): void {

@@ -6,7 +6,7 @@ import type { Http2Connection } from "#lib/http2/http2-connection.ts";
 import { Http2Error } from "#lib/http2/http2-error.ts";
 import type { UnitSplitter } from "#lib/http2/split-units.ts";
 import type { Deadline } from "#lib/time/deadlines.ts";
-import { messageCutter, messagePrefix } from "./grpc-messages.ts";
+import { decodeMessage, messageCutter, messagePrefix, onlyMessage } from "./grpc-messages.ts";
 import {
   errorOfHeaders,
   errorOfHttp2,
@@ -33,7 +33,8 @@ export interface UnaryCallOptions<Response> {
 export class UnaryCall<Response> implements StreamHandler, Deadline {
   readonly atMs: number;
   readonly #options: UnaryCallOptions<Response>;
-  readonly #messages: UnitSplitter;
+  /** For an answer that does not come in one piece. */
+  #messages: UnitSplitter | undefined;
   #connection: Http2Connection | undefined;
   #stream: Http2Stream | undefined;
   #answer: { readonly message: Response } | undefined;
@@ -43,10 +44,6 @@ export class UnaryCall<Response> implements StreamHandler, Deadline {
   constructor(options: UnaryCallOptions<Response>) {
     this.#options = options;
     this.atMs = options.atMs;
-    this.#messages = messageCutter(options.decode, options.messageBytesMax, (message) => {
-      if (this.#answer !== undefined) throw internalError("the server answers twice");
-      this.#answer = { message };
-    });
   }
 
   get isSettled(): boolean {
@@ -59,8 +56,7 @@ export class UnaryCall<Response> implements StreamHandler, Deadline {
       const stream = connection.open(headerBlock, this);
       this.#connection = connection;
       this.#stream = stream;
-      stream.write(messagePrefix(request.length), false);
-      stream.write(request, true);
+      stream.write(messagePrefix(request.length), true, request);
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
       this.fail(errorOfHttp2(error));
@@ -83,11 +79,24 @@ export class UnaryCall<Response> implements StreamHandler, Deadline {
 
   onData(bytes: Buffer): void {
     if (this.#isSettled) return;
+    const { decode, messageBytesMax } = this.#options;
     try {
+      const message =
+        this.#messages === undefined ? onlyMessage(bytes, messageBytesMax) : undefined;
+      if (message !== undefined) {
+        this.#take(decodeMessage(decode, message));
+        return;
+      }
+      this.#messages ??= messageCutter(decode, messageBytesMax, (one) => this.#take(one));
       this.#messages.push(bytes);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  #take(message: Response): void {
+    if (this.#answer !== undefined) throw internalError("the server answers twice");
+    this.#answer = { message };
   }
 
   onClose(error: Http2Error | undefined): void {

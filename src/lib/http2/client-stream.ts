@@ -12,13 +12,49 @@ export interface StreamHandler {
 }
 
 export interface Http2Stream {
-  /** Sends bytes of the request, as far as the windows let it; the rest follows by itself. */
-  write(bytes: Uint8Array, isEnd: boolean): void;
+  /**
+   * Sends bytes of the request, as far as the windows let it; the rest follows by itself. What is written
+   * in one call goes out in one frame if it can.
+   */
+  write(bytes: Uint8Array, isEnd: boolean, more?: Uint8Array): void;
   /** The server may not send more than one window until `resume`. */
   pause(): void;
   resume(): void;
   /** Gives the stream up: nothing is handed to its handler any more. */
   cancel(): void;
+}
+
+/** The connection that a stream belongs to. */
+export interface StreamOwner {
+  write(stream: StreamState, isEnd: boolean, bytes: Uint8Array, more: Uint8Array | undefined): void;
+  resume(stream: StreamState): void;
+  cancel(stream: StreamState): void;
+}
+
+export class ClientStream implements Http2Stream {
+  readonly #owner: StreamOwner;
+  readonly #state: StreamState;
+
+  constructor(owner: StreamOwner, state: StreamState) {
+    this.#owner = owner;
+    this.#state = state;
+  }
+
+  write(bytes: Uint8Array, isEnd: boolean, more?: Uint8Array): void {
+    this.#owner.write(this.#state, isEnd, bytes, more);
+  }
+
+  pause(): void {
+    this.#state.isPaused = true;
+  }
+
+  resume(): void {
+    this.#owner.resume(this.#state);
+  }
+
+  cancel(): void {
+    this.#owner.cancel(this.#state);
+  }
 }
 
 /** What the connection keeps of a stream. */

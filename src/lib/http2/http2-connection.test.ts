@@ -306,3 +306,16 @@ test("HTTP/2: a server that refuses connections is an error that says so", async
   await server[Symbol.asyncDispose]();
   await assert.rejects(connect(server), { code: "CONNECT_ERROR", notProcessed: true });
 });
+
+test("HTTP/2: the two parts of one write go out in one DATA frame", async () => {
+  const chunks: string[] = [];
+  await using server = await serve((stream) => {
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk.toString()));
+    stream.on("end", () => stream.respond({ ":status": 200 }, { endStream: true }));
+  });
+  using connection = await connect(server);
+  const { stream, answer } = request(connection, "/");
+  stream.write(Buffer.from("head"), true, Buffer.from("body"));
+  assert.equal((await answer).error, undefined);
+  assert.deepEqual(chunks, ["headbody"]);
+});

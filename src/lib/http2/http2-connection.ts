@@ -17,9 +17,11 @@ import { messageOf } from "#lib/caught.ts";
 import { Fifo } from "#lib/collections/fifo.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import {
+  ClientStream,
   type Http2Stream,
   newStreamState,
   type StreamHandler,
+  type StreamOwner,
   type StreamState,
 } from "./client-stream.ts";
 import {
@@ -80,6 +82,11 @@ export class Http2Connection {
   readonly #streams = new Map<number, StreamState>();
   readonly #waiting = new Fifo<StreamState>();
   readonly #frames: UnitSplitter;
+  readonly #owner: StreamOwner = {
+    write: (stream, isEnd, bytes, more) => this.#write(stream, isEnd, bytes, more),
+    resume: (stream) => this.#resume(stream),
+    cancel: (stream) => this.#cancel(stream),
+  };
   #nextId = 1;
   #receivedAtMs = 0;
   #streamsMax = Number.POSITIVE_INFINITY;
@@ -150,14 +157,7 @@ export class Http2Connection {
       const message = "too many requests wait for the server";
       throw new Http2Error("ENHANCE_YOUR_CALM", message, { notProcessed: true });
     }
-    return {
-      write: (bytes, isEnd) => this.#write(stream, bytes, isEnd),
-      pause: () => {
-        stream.isPaused = true;
-      },
-      resume: () => this.#resume(stream),
-      cancel: () => this.#cancel(stream),
-    };
+    return new ClientStream(this.#owner, stream);
   }
 
   /** There is reason to doubt that the server answers. */
@@ -187,10 +187,16 @@ export class Http2Connection {
     }
   }
 
-  #write(stream: StreamState, bytes: Uint8Array, isEnd: boolean): void {
+  #write(
+    stream: StreamState,
+    isEnd: boolean,
+    bytes: Uint8Array,
+    more: Uint8Array | undefined,
+  ): void {
     if (stream.isClosed || stream.isEnding) return;
     if (bytes.length > 0) stream.pending.push(bytes);
-    stream.pendingBytes += bytes.length;
+    if (more !== undefined && more.length > 0) stream.pending.push(more);
+    stream.pendingBytes += bytes.length + (more?.length ?? 0);
     stream.isEnding = isEnd;
     if (stream.id !== 0) this.#sender.send(stream);
   }

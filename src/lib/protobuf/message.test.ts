@@ -60,14 +60,14 @@ test("protobuf message: the bytes are those of the protocol", () => {
       txn.request.encode({
         compare: [
           {
-            key: Buffer.from("k"),
+            key: "k",
             target: TARGET.modRevision,
             result: COMPARE.equal,
             modRevision: 0,
           },
         ],
-        success: [{ put: { key: Buffer.from("k"), value: Buffer.from("v") } }],
-        failure: [{ range: { key: Buffer.from("k") } }],
+        success: [{ put: { key: "k", value: Buffer.from("v") } }],
+        failure: [{ range: { key: "k" } }],
       }),
       "0a05" +
         "1002" +
@@ -135,4 +135,23 @@ test("protobuf message: message: repeated scalars, maps and doubles read as they
   assert.deepEqual({ ...read, labels: { ...read.labels } }, value);
   assert.equal(config.encode({}).length, 0);
   assert.deepEqual(config.decode(Buffer.from("10051006", "hex")).groups, [5, 6]);
+});
+
+test("protobuf message: a message that is larger than the writer's room, and the ones after it, are whole", () => {
+  for (const length of [10, 5_000, 300_000, 10]) {
+    const blob = Buffer.alloc(length, length % 251);
+    const read = sample.decode(sample.encode({ small: 3, blob, many: [{ value: 1 }] }));
+    assert.deepEqual([read.small, read.many, blob.equals(read.blob)], [3, [{ value: 1 }], true]);
+  }
+});
+
+test("protobuf message: what an encoder had written when it threw is not in the next message", () => {
+  const wrong = { name: "left", id: "no number" } as unknown as Partial<Sample>;
+  assert.throws(() => sample.encode(wrong));
+  assert.deepEqual(sample.encode({ flag: true }).toString("hex"), "2001");
+});
+
+test("protobuf message: a field of another wire type than the known one is skipped", () => {
+  const read = sample.decode(Buffer.from(`${"0a0161"}${"2805"}${"3801"}${"2001"}`, "hex"));
+  assert.deepEqual([read.small, read.blob.length, read.inner, read.flag], [0, 0, undefined, true]);
 });

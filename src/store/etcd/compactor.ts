@@ -9,9 +9,9 @@ import type { Clock } from "#lib/time/clock.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { isCompacted, isUnavailable } from "./errors.ts";
 import { COMPARE, compact, TARGET, txn } from "./rpc.ts";
-import { keyBytes, revisionOf } from "./translate.ts";
+import { revisionOf } from "./translate.ts";
 
-const COMPACT_KEY = keyBytes("compact_rev_key");
+const COMPACT_KEY = "compact_rev_key";
 
 /** What a round leaves for the next one. */
 interface Round {

@@ -117,10 +117,14 @@ export class EtcdStore implements Store {
 
   async transact(operations: readonly Operation[]): Promise<TransactAnswer> {
     checkOperations(operations, ETCD_VALUE_BYTES_MAX);
-    const send = () => transactSafely(this.#endpoints, this.#leases, this.#clock, operations);
-    const answer = await this.#open(send);
-    this.#lastRevision = Math.max(this.#lastRevision, answer.revision);
-    return answer;
+    if (this.signal.aborted) throw closedError();
+    try {
+      const answer = await transactSafely(this.#endpoints, this.#leases, this.#clock, operations);
+      this.#lastRevision = Math.max(this.#lastRevision, answer.revision);
+      return answer;
+    } catch (error) {
+      throw this.#failureOf(error);
+    }
   }
 
   watch(prefix: string, options: WatchOptions): Watch {
@@ -139,9 +143,11 @@ export class EtcdStore implements Store {
   }
 
   async compact(revision: number): Promise<void> {
+    if (this.signal.aborted) throw closedError();
     try {
-      await this.#open(() => this.#endpoints.call(compact, { revision, physical: true }, "read"));
-    } catch (error) {
+      await this.#endpoints.call(compact, { revision, physical: true }, "read");
+    } catch (caught) {
+      const error = this.#failureOf(caught);
       if (isFutureRevision(error)) throw await this.#futureRevision(revision);
       if (!isCompacted(error)) throw error; // else that much had been compacted already
     }
@@ -163,11 +169,13 @@ export class EtcdStore implements Store {
   }
 
   async #range(request: Partial<RangeRequest>): Promise<RangeResponse> {
+    if (this.signal.aborted) throw closedError();
     try {
-      const response = await this.#open(() => this.#endpoints.call(range, request, "read"));
+      const response = await this.#endpoints.call(range, request, "read");
       this.#lastRevision = Math.max(this.#lastRevision, revisionOf(response));
       return response;
-    } catch (error) {
+    } catch (caught) {
+      const error = this.#failureOf(caught);
       if (isCompacted(error)) throw await this.#compacted(request.revision ?? 0);
       if (isFutureRevision(error)) throw await this.#futureRevision(request.revision ?? 0);
       throw error;
@@ -198,14 +206,9 @@ export class EtcdStore implements Store {
     return { ok: false, revision: answer.revision, current: answer.conflicts[0]?.current };
   }
 
-  /** Fails with `Closed` if the store is, or if it was closed while the work was under way. */
-  async #open<T>(work: () => Promise<T>): Promise<T> {
-    if (this.signal.aborted) throw closedError();
-    try {
-      return await work();
-    } catch (error) {
-      throw this.signal.aborted && !isLeaseGone(error) ? closedError() : error;
-    }
+  /** `Closed` if the store was closed while the call was under way. */
+  #failureOf(error: unknown): unknown {
+    return this.signal.aborted && !isLeaseGone(error) ? closedError() : error;
   }
 
   /** What is known is not asked for: the answer takes etcd a tenth of a second and more. */

@@ -39,7 +39,7 @@ type Stream = GrpcStream<Partial<WatchRequest>, WatchResponse>;
 
 export class EtcdWatch implements Watch {
   readonly #host: WatchHost;
-  readonly #prefix: Buffer;
+  readonly #prefix: string;
   readonly #options: WatchOptions;
   readonly #buffer: BatchBuffer;
   readonly #progress: ProgressRequests;
@@ -57,7 +57,7 @@ export class EtcdWatch implements Watch {
 
   constructor(host: WatchHost, prefix: string, options: WatchOptions) {
     this.#host = host;
-    this.#prefix = Buffer.from(prefix);
+    this.#prefix = prefix;
     this.#options = options;
     // A write that was answered before this watch was asked for must not be in it, and one that is
     // handed in from now on must be.
@@ -212,8 +212,7 @@ export class EtcdWatch implements Watch {
   }
 
   #isWatched({ kv }: Event): boolean {
-    if (kv === undefined || kv.key.length < this.#prefix.length) return false;
-    return this.#prefix.equals(kv.key.subarray(0, this.#prefix.length));
+    return kv?.key.startsWith(this.#prefix) === true;
   }
 
   /** Once everything up to the wanted revision has been delivered. */

@@ -16,7 +16,7 @@ export interface Header {
 const header = defineMessage<Header>({ revision: [3, "int"] });
 
 export interface KeyValue {
-  key: Uint8Array;
+  key: string;
   createRevision: number;
   modRevision: number;
   version: number;
@@ -24,7 +24,7 @@ export interface KeyValue {
   lease: bigint;
 }
 const keyValue = defineMessage<KeyValue>({
-  key: [1, "bytes"],
+  key: [1, "text"],
   createRevision: [2, "int"],
   modRevision: [3, "int"],
   version: [4, "int"],
@@ -63,29 +63,35 @@ const rangeResponse = defineMessage<RangeResponse>({
 });
 
 export interface PutRequest {
-  key: Uint8Array;
+  key: string;
   value: Uint8Array;
   lease: bigint;
 }
 const putRequest = defineMessage<PutRequest>({
-  key: [1, "bytes"],
+  key: [1, "text"],
   value: [2, "bytes"],
   lease: [3, "int64"],
 });
 
 export interface DeleteRangeRequest {
-  key: Uint8Array;
+  key: string;
 }
-const deleteRangeRequest = defineMessage<DeleteRangeRequest>({ key: [1, "bytes"] });
+const deleteRangeRequest = defineMessage<DeleteRangeRequest>({ key: [1, "text"] });
+
+/** A range of one key. */
+export interface KeyRequest {
+  key: string;
+}
+const keyRequest = defineMessage<KeyRequest>({ key: [1, "text"] });
 
 /** Exactly one of them. */
 export interface RequestOp {
-  range?: Partial<RangeRequest>;
+  range?: KeyRequest;
   put?: Partial<PutRequest>;
   deleteRange?: Partial<DeleteRangeRequest>;
 }
 const requestOp = defineMessage<RequestOp>({
-  range: [1, { one: rangeRequest }],
+  range: [1, { one: keyRequest }],
   put: [2, { one: putRequest }],
   deleteRange: [3, { one: deleteRangeRequest }],
 });
@@ -102,14 +108,14 @@ export const TARGET = { version: 0, modRevision: 2 } as const;
 export interface Compare {
   result: number;
   target: number;
-  key: Uint8Array;
+  key: string;
   version: number;
   modRevision: number;
 }
 const compare = defineMessage<Compare>({
   result: [1, "int"],
   target: [2, "int"],
-  key: [3, "bytes"],
+  key: [3, "text"],
   version: [4, "int"],
   modRevision: [6, "int"],
 });

@@ -41,7 +41,7 @@ export function rangeStart(prefix: string, startAfter: string | undefined): Uint
 }
 
 export function toEntry({ key, value, createRevision, modRevision, version }: KeyValue): Entry {
-  return { key: Buffer.from(key).toString(), value, createRevision, modRevision, version };
+  return { key, value, createRevision, modRevision, version };
 }
 
 /** Undefined where a change has no place in the contract: it never happens with a sound server. */
@@ -50,7 +50,7 @@ export function toWatchEvent({ type, kv, prevKv }: Event): WatchEvent | undefine
   const deleted = type === EVENT_DELETE;
   return {
     type: deleted ? "delete" : "put",
-    key: Buffer.from(kv.key).toString(),
+    key: kv.key,
     value: kv.value,
     prevValue: prevKv?.value,
     revision: kv.modRevision,
@@ -64,11 +64,16 @@ export function toTxn(
   operations: readonly Operation[],
   leaseOf: (index: number) => bigint,
 ): TxnRequest {
+  const [only] = operations;
+  if (operations.length === 1 && only !== undefined) {
+    const failure = isConditional(only) ? [{ range: { key: only.key } }] : [];
+    return { compare: toCompare(only), success: toChange(only, leaseOf(0)), failure };
+  }
   return {
     compare: operations.flatMap(toCompare),
     success: operations.flatMap((operation, index) => toChange(operation, leaseOf(index))),
     // The answer to a conflict: everything that a condition was about.
-    failure: operations.filter(isConditional).map(({ key }) => ({ range: { key: keyBytes(key) } })),
+    failure: operations.filter(isConditional).map(({ key }) => ({ range: { key } })),
   };
 }
 
@@ -91,19 +96,21 @@ export function isConditional(operation: Operation): boolean {
 }
 
 function toCompare(operation: Operation): Partial<Compare>[] {
-  const about = { key: keyBytes(operation.key), target: TARGET.modRevision };
-  const { expectRevision } = operation;
+  const { key, expectRevision } = operation;
+  const target = TARGET.modRevision;
   if (operation.op !== "delete" && operation.mustNotExist === true) {
-    return [{ ...about, result: COMPARE.equal, modRevision: 0 }];
+    return [{ result: COMPARE.equal, target, key, modRevision: 0 }];
   }
   if (expectRevision !== undefined) {
-    return [{ ...about, result: COMPARE.equal, modRevision: expectRevision }];
+    return [{ result: COMPARE.equal, target, key, modRevision: expectRevision }];
   }
-  return operation.op === "delete" ? [{ ...about, result: COMPARE.greater, modRevision: 0 }] : [];
+  return operation.op === "delete"
+    ? [{ result: COMPARE.greater, target, key, modRevision: 0 }]
+    : [];
 }
 
 function toChange(operation: Operation, lease: bigint): RequestOp[] {
-  const key = keyBytes(operation.key);
+  const { key } = operation;
   if (operation.op === "put") return [{ put: { key, value: operation.value, lease } }];
   return operation.op === "delete" ? [{ deleteRange: { key } }] : [];
 }
