@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
@@ -22,6 +23,8 @@ import type { BenchOptions, Row } from "./row.ts";
 import { createDeployments, PODS_PER_DEPLOYMENT, untilReady } from "./scale/scale-load.ts";
 
 export const name = "dashboard";
+
+const LAUNCHER = fileURLToPath(new URL("../k8ts", import.meta.url));
 
 const CHANGES_PER_SECOND = 500;
 const FIRST_VIEW_MS = 1_000;
@@ -94,7 +97,12 @@ async function* ofOneTab(
     progress("overview");
     let beforeMs = cpuMs(dashboard.pid);
     const overview = await trafficDuring(session, () => systemClock.sleep(windowMs, signal));
-    yield row("overview: to the browser", overview.bytesPerSecond / 1024, "KB a second", TRAFFIC_KB);
+    yield row(
+      "overview: to the browser",
+      overview.bytesPerSecond / 1024,
+      "KB a second",
+      TRAFFIC_KB,
+    );
     const percent = (): number => (100 * (cpuMs(dashboard.pid) - beforeMs)) / windowMs;
     yield row("overview: processor time of the server", percent(), "% of a core", SERVER_PERCENT);
     progress("list of pods");
@@ -133,7 +141,7 @@ interface RunningDashboard extends Disposable {
 
 async function startDashboard(kubeconfig: string): Promise<RunningDashboard> {
   const args = ["dashboard", "--kubeconfig", kubeconfig, "--no-browser"];
-  const child: ChildProcess = spawn("./k8ts", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child: ChildProcess = spawn(LAUNCHER, args, { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.on("data", (chunk: Buffer) => {
