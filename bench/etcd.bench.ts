@@ -1,7 +1,8 @@
 /**
  * The API server on a real etcd, beside what the same client does with the bare etcd: linearizable
- * reads and transactions of one pod, as many at once. With K8TS_BENCH_UPSTREAM, the kubeconfig of an
- * upstream API server on an etcd of its own, that one takes its turns, too.
+ * reads and transactions of one pod, as many at once. With K8TS_KUBE_APISERVER, upstream's program, that
+ * one takes its turns on an etcd of its own, with a kube-controller-manager if that lies beside it;
+ * K8TS_BENCH_UPSTREAM, the kubeconfig of a server that runs already, does the same without the manager.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,8 +10,12 @@ import { join } from "node:path";
 import type { Store } from "#store/contract.ts";
 import { startEtcd } from "../test/store/etcd-cluster.ts";
 import { openWhenReady } from "../test/store/open-etcd.ts";
+import { hasUpstreamManager, startManager } from "./load/controller-managers.ts";
+import { type Contender, cpuInTurns } from "./load/cpu-in-turns.ts";
+import { type DeploymentRates, deploymentRates, makeNamespace } from "./load/deployments.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
-import { inTurns } from "./load/in-turns.ts";
+import { inTurns, median } from "./load/in-turns.ts";
+import { KUBE_APISERVER, startKubeApiServer } from "./load/kube-apiserver.ts";
 import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import {
   applyOf,
@@ -30,10 +35,16 @@ import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "etcd";
 
-/** Of our process. The embedded store takes about 200. */
+/** Of our process. The embedded store takes about 200, so the ratio of the two is wanted as well. */
 const CREATE_CPU_MICROS_MAX = 300;
+const CREATE_CPU_FACTOR_MAX = 1.5;
 
-type Server = Pick<ServerProcess, "port" | "identity">;
+const CREATE_WIDTH = 64;
+const MEMORY_FACTOR_MAX = 0.5;
+const DEPLOYMENT_FACTOR = 3;
+const REPLICAS = 1_000;
+
+type Server = Pick<ServerProcess, "port" | "identity"> & { readonly pid?: number };
 type Load = (askers: readonly Requester[]) => (ms: number) => Promise<Measured>;
 
 interface Case {
@@ -53,25 +64,34 @@ export async function* run(options: BenchOptions): AsyncIterable<Row> {
     await using store = await openWhenReady(etcd.endpoints);
     const command = ["apiserver", "--etcd-servers", etcd.endpoints.join(",")];
     await using ours = await startProgram(command, join(directory, "ours"));
-    const upstream = upstreamServer(process.env.K8TS_BENCH_UPSTREAM);
+    await using stack = new AsyncDisposableStack();
+    const upstream =
+      upstreamServer(process.env.K8TS_BENCH_UPSTREAM) ?? (await startUpstream(directory, stack));
     for (const server of upstream === undefined ? [ours] : [ours, upstream]) {
       const askers = await open(server, 16);
       await makePods(askers, LISTED, listedName);
       closeAll(askers);
     }
+    yield* memoryRows(`memory with ${LISTED} pods`, ours, upstream);
     for (const one of cases()) yield* measured(options, one, ours, upstream, store);
-    yield { name: "memory of the server", value: residentMb(ours.pid), unit: "MB" };
+    yield* createCpu(options, ours, join(directory, "embedded"));
+    yield* deployments(options, ours, upstream, join(directory, "ours"));
+    yield* memoryRows("memory at the end", ours, upstream);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function cases(): Case[] {
+function creates(): Load {
   let series = 0;
-  const creates: Load = (askers) => (ms) => {
+  return (askers) => (ms) => {
     const prefix = `made-${Date.now()}-${series++}`;
     return measureLoad(askers, ms, (c, n) => post(PODS, podNamed(`${prefix}-${c}-${n}`)));
   };
+}
+
+function cases(): Case[] {
+  let series = 0;
   const asking =
     (next: (connection: number) => ReturnType<typeof get>): Load =>
     (askers) =>
@@ -84,8 +104,14 @@ function cases(): Case[] {
   return [
     { row: "GET a pod, 32 connections", width: 32, load: gets, bare: "get", factor: 5 },
     { row: `LIST ${LISTED} pods`, width: 4, load: lists, bare: "get", factor: 5 },
-    { row: "create, 64 connections", width: 64, load: creates, bare: "put", factor: 2.5 },
-    { row: "create, 1 connection", width: 1, load: creates, bare: "put", factor: 1.5 },
+    {
+      row: "create, 64 connections",
+      width: CREATE_WIDTH,
+      load: creates(),
+      bare: "put",
+      factor: 2.5,
+    },
+    { row: "create, 1 connection", width: 1, load: creates(), bare: "put", factor: 1.5 },
     { row: "merge patch, 32 connections", width: 32, load: patches, bare: "put", factor: 3.5 },
     {
       row: "server-side apply, 32 connections",
@@ -143,6 +169,94 @@ function bareLoad(store: Store, width: number, kind: "get" | "put") {
     });
     return measureLoad(askers, windowMs, () => get(""));
   };
+}
+
+/** A create on etcd beside one on the embedded store, on a machine that may be busy with other work. */
+async function* createCpu(
+  { quick, progress }: BenchOptions,
+  ours: ServerProcess,
+  dataDir: string,
+): AsyncIterable<Row> {
+  progress("create, processor time");
+  await using embedded = await startProgram(["apiserver"], dataDir);
+  const contenders: Contender[] = [];
+  const opened: Requester[] = [];
+  for (const server of [ours, embedded]) {
+    const askers = await open(server, CREATE_WIDTH);
+    await makePods(askers, 1, listedName);
+    opened.push(...askers);
+    contenders.push({ pid: server.pid, load: creates()(askers) });
+  }
+  const [value, limit] = await cpuInTurns(contenders, 500, quick ? 6 : 20);
+  closeAll(opened);
+  const beside = { limit: limit!, limitName: "embedded", target: CREATE_CPU_FACTOR_MAX };
+  yield { name: "create, CPU beside the embedded store", value: value!, unit: "µs", ...beside };
+}
+
+/** Pods of a Deployment with a controller manager: ours with ours, upstream's with upstream's. */
+async function* deployments(
+  { quick, progress }: BenchOptions,
+  ours: Server,
+  upstream: Server | undefined,
+  keysOf: string,
+): AsyncIterable<Row> {
+  const beside = hasUpstreamManager && upstream?.pid !== undefined ? upstream : undefined;
+  const own: DeploymentRates[] = [];
+  const theirs: DeploymentRates[] = [];
+  await using _manager = startManager({ program: "ours", port: ours.port, keysOf });
+  await using stack = new AsyncDisposableStack();
+  if (beside !== undefined) {
+    stack.use(startManager({ program: "upstream", port: beside.port, keysOf }));
+  }
+  const servers = [{ server: ours, rates: own }];
+  if (beside !== undefined) servers.push({ server: beside, rates: theirs });
+  for (const { server } of servers) {
+    using asker = await openHttp1(server.port, server.identity);
+    await makeNamespace(asker);
+  }
+  for (let round = 0; round < (quick ? 2 : 4); round++) {
+    for (const { server, rates } of servers) {
+      progress(`Deployment, round ${round + 1}`);
+      using asker = await openHttp1(server.port, server.identity);
+      rates.push(await deploymentRates(asker, `deployment-${round}`, REPLICAS));
+    }
+  }
+  for (const part of ["created", "collected"] as const) {
+    const value = median(own.map((rates) => rates[part]));
+    const row = part === "created" ? `Deployment to ${REPLICAS} pods` : "… collected";
+    yield { name: row, value, unit: "/s" };
+    if (theirs.length === 0) continue;
+    const limit = median(theirs.map((rates) => rates[part]));
+    const beside = { limit, limitName: "upstream", target: DEPLOYMENT_FACTOR };
+    yield { name: "… beside upstream", value, unit: "/s", ...beside };
+  }
+}
+
+function* memoryRows(
+  row: string,
+  ours: ServerProcess,
+  upstream: Server | undefined,
+): Iterable<Row> {
+  const theirs =
+    upstream?.pid === undefined
+      ? {}
+      : { limit: residentMb(upstream.pid), limitName: "upstream", target: MEMORY_FACTOR_MAX };
+  yield { name: row, value: residentMb(ours.pid), unit: "MB", ...theirs };
+}
+
+async function startUpstream(
+  directory: string,
+  stack: AsyncDisposableStack,
+): Promise<Server | undefined> {
+  if (KUBE_APISERVER === "") return undefined;
+  const etcd = stack.use(await startEtcd({ directory: join(directory, "etcd-upstream") }));
+  return stack.use(
+    await startKubeApiServer({
+      etcdServers: etcd.endpoints,
+      keysOf: join(directory, "ours"),
+      directory: join(directory, "upstream"),
+    }),
+  );
 }
 
 function upstreamServer(kubeconfig: string | undefined): Server | undefined {

@@ -8,7 +8,7 @@ import { openHttp1 } from "./http1-asker.ts";
 import { type Identity, identityOf } from "./tls-identity.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const LAUNCHER = join(ROOT, "k8ts");
+export const LAUNCHER = join(ROOT, "k8ts");
 const READY_WITHIN_MS = 120_000;
 
 export interface ServerProcess extends AsyncDisposable {
