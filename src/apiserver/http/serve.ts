@@ -204,7 +204,7 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
   }
   answer.sizes?.observe(bytes.length);
   if (bytes.length > PIECE_BYTES && request.method !== "HEAD") {
-    return sendPieces(bytes, code, typed, request, reply);
+    return sendPieces(bytes, code, typed, reply);
   }
   reply.send(code, typed, bytes);
 }
@@ -214,12 +214,11 @@ async function sendPieces(
   bytes: Uint8Array,
   code: number,
   headers: OutgoingHeaders,
-  { signal }: ApiRequest,
   reply: Reply,
 ): Promise<void> {
   reply.start(code, { ...headers, "content-length": String(bytes.length) });
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    if (signal.aborted) return;
+    if (reply.gone) return;
     if (!reply.write(bytes.subarray(at, at + PIECE_BYTES))) await reply.drained();
     await nextTurn();
   }
