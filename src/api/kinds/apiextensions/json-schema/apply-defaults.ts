@@ -6,7 +6,7 @@
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
 import { prune } from "./prune.ts";
-import { additionalSchema, itemsSchema, STEP_NODES } from "./walk.ts";
+import { additionalSchema, itemsSchema, SchemaFact, STEP_NODES } from "./walk.ts";
 
 type Members = Record<string, unknown>;
 
@@ -27,6 +27,7 @@ export function applyDefaults(value: unknown, schema: JSONSchemaProps | undefine
 
 /** The same in steps: large objects take long. */
 export function* defaultSteps(value: unknown, schema: JSONSchemaProps | undefined): Steps<void> {
+  if (schema === undefined || !hasDefaults.holds(schema)) return;
   yield* walk(value, schema, {
     enter: setMissing,
     member: (members, key, inner) => {
@@ -37,6 +38,8 @@ export function* defaultSteps(value: unknown, schema: JSONSchemaProps | undefine
     },
   });
 }
+
+const hasDefaults = new SchemaFact(({ default: value }) => value !== undefined);
 
 /** A copy, without unknown fields in the metadata of embedded resources, which definitions may have. */
 function defaultOf(schema: JSONSchemaProps): unknown {
