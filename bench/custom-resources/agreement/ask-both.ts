@@ -78,6 +78,9 @@ function comparable({ code, warnings, body }: Answer): unknown {
   if (typeFault !== null && message?.includes(UNDECLARED)) {
     return { code, warnings: sorted, message: typeFault[0] };
   }
+  if (typeFault !== null) {
+    return { code, warnings: sorted, message: message?.split("\n").toSorted() };
+  }
   if (details?.causes === undefined) return { code, warnings: sorted, body: settled(body) };
   const causes = details.causes.map((cause) => steady(JSON.stringify(cause))).sort();
   const text = causes.length > 1 ? "several" : steady(message ?? "");

@@ -18,6 +18,11 @@ export function typedValue(json: unknown, declared: DeclaredType): Value {
       return Uint8Array.from(atob(String(json)), (char) => char.charCodeAt(0));
     case "double":
       return Number(json);
+    case "string":
+      // Validation lets other types pass where the schema has a format.
+      if (typeof json !== "string")
+        throw new CelError(`invalid data, expected string, got ${goTypeOf(json)}`);
+      return json;
     case "list":
       return new TypedList(json as readonly unknown[], declared.element!);
     case "map":
@@ -110,6 +115,13 @@ class TypedObject extends CelObject {
     }
     return true;
   }
+}
+
+function goTypeOf(json: unknown): string {
+  if (Array.isArray(json)) return "[]interface {}";
+  if (typeof json === "object") return "map[string]interface {}";
+  if (typeof json === "boolean") return "bool";
+  return typeof json === "bigint" || Number.isInteger(json) ? "int64" : "float64";
 }
 
 /** Dates are times at midnight. */

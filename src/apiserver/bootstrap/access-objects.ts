@@ -28,14 +28,19 @@ export interface AccessObjects {
   readonly roleBindings: readonly RoleBinding[];
 }
 
-export function accessObjects(): AccessObjects {
+/** `features`: names of those that are off by default and on here. */
+export function accessObjects(features: readonly string[] = []): AccessObjects {
+  const trustsBundles = features.includes("ClusterTrustBundle");
   const controllers = parseRoles(CONTROLLER_ROLES);
   const userRoles = parseRoles(USER_ROLES);
   return {
     clusterRoles: [
       ...aggregatedRoles(userRoles),
       ...userRoles.map(clusterRole),
-      ...parseRoles(COMPONENT_ROLES).map(clusterRole),
+      ...parseRoles(COMPONENT_ROLES)
+        .map((role) => (trustsBundles && role.name === NODE ? withBundles(role) : role))
+        .map(clusterRole),
+      ...(trustsBundles ? BUNDLE_ROLES.map(clusterRole) : []),
       ...controllers.map(({ name, rules }) => clusterRole({ name: controllerRole(name), rules })),
     ],
     clusterRoleBindings: [
@@ -43,6 +48,7 @@ export function accessObjects(): AccessObjects {
       ...controllers.map(({ name }) =>
         clusterBinding(controllerRole(name), [serviceAccount(name)]),
       ),
+      ...(trustsBundles ? [clusterBinding(BUNDLES, [group("system:serviceaccounts")])] : []),
     ],
     roles: parseRoles(NAMESPACED_ROLES).map(({ name: path, rules }) => {
       const [namespace = "", name = ""] = path.split("/");
@@ -50,6 +56,18 @@ export function accessObjects(): AccessObjects {
     }),
     roleBindings: ROLE_BINDINGS.map(roleBinding),
   };
+}
+
+const NODE = "system:node";
+const BUNDLES = "system:cluster-trust-bundle-discovery";
+/** Where the feature ClusterTrustBundle is on, service accounts and nodes may read trust bundles. */
+const BUNDLE_ROLES = parseRoles(`
+${BUNDLES}
+  read certificates.k8s.io:clustertrustbundles
+`);
+
+function withBundles({ name, rules }: NamedRules): NamedRules {
+  return { name, rules: [...rules, ...BUNDLE_ROLES.flatMap((role) => role.rules)] };
 }
 
 const user = (name: string): Subject => ({ kind: "User", apiGroup: GROUP, name });

@@ -25,6 +25,28 @@ describe("bootstrap of RBAC objects in a new cluster", () => {
     assert.equal(objects.list(priorityClassKind).length, 2);
   });
 
+  test("feature ClusterTrustBundle: service accounts and nodes may read trust bundles", async () => {
+    const name = "system:cluster-trust-bundle-discovery";
+    const off = new MemoryObjects();
+    await reconcileAll(off);
+    assert.equal(off.get(clusterRoleKind, "", name), undefined);
+    const objects = new MemoryObjects();
+    assert.deepEqual(await reconcileAccess(objects, ["ClusterTrustBundle"]), []);
+    const rule = {
+      verbs: ["get", "list", "watch"],
+      apiGroups: ["certificates.k8s.io"],
+      resources: ["clustertrustbundles"],
+    };
+    assert.deepEqual(objects.get(clusterRoleKind, "", name)!.rules, [rule]);
+    const { subjects, roleRef } = objects.get(clusterRoleBindingKind, "", name)!;
+    assert.equal(roleRef.name, name);
+    assert.deepEqual(
+      subjects?.map((one) => one.name),
+      ["system:serviceaccounts"],
+    );
+    assert.deepEqual(objects.get(clusterRoleKind, "", "system:node")!.rules!.at(-1), rule);
+  });
+
   test("aggregated ClusterRoles admin, edit and view", async () => {
     const objects = new MemoryObjects();
     await reconcileAll(objects);

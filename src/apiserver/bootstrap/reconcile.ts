@@ -31,8 +31,11 @@ import { AUTO_UPDATE, flowSchemas, MANDATORY, priorityLevels } from "./flow-obje
 import { systemPriorityClasses } from "./priority-classes.ts";
 
 /** Returns what went wrong; the server tries again later. */
-export async function reconcileAccess(objects: Objects): Promise<string[]> {
-  const { clusterRoles, clusterRoleBindings, roles, roleBindings } = accessObjects();
+export async function reconcileAccess(
+  objects: Objects,
+  features: readonly string[] = [],
+): Promise<string[]> {
+  const { clusterRoles, clusterRoleBindings, roles, roleBindings } = accessObjects(features);
   return carryOut([
     ...clusterRoles.map((role) => ensure(objects, clusterRoleKind, role, decideRole)),
     ...roles.map((role) => ensure(objects, roleKind, role, decideRole)),

@@ -38,6 +38,8 @@ export interface BootstrapOptions {
   readonly advertiseAddress: string;
   readonly port: number;
   readonly serviceRanges: readonly string[];
+  /** Names of features that are off by default and on here. */
+  readonly features?: readonly string[];
   /** Given if what Services use is to be checked, now and for ever. */
   readonly ports?: PortAllocator;
   /** As it is now. */
@@ -63,7 +65,7 @@ export async function bootstrapCluster(
     shared: options.storeIsShared,
   };
   const steps: readonly Step[] = [
-    { step: "access", run: () => reconcileAccess(objects) },
+    { step: "access", run: () => reconcileAccess(objects, options.features) },
     { step: "flow-control", run: () => reconcileFlowControl(objects, clock.nowMs()) },
     { step: "priority-classes", run: () => reconcilePriorityClasses(objects) },
     { step: "api-services", run: () => ensureApiServices(objects, discovery, clock.nowMs()) },

@@ -100,6 +100,18 @@ describe("custom resources answer as kube-apiserver", () => {
     assert.match(body.message, /\.spec\.pod\.metadata\.bad: field not declared in schema$/);
   });
 
+  test("CEL: a list where a string with a format is declared is invalid data", async () => {
+    await using api = await startWith({
+      type: "object",
+      properties: { net: { type: "string", format: "cidr" } },
+      "x-kubernetes-validations": [{ rule: "self.net != 'b'" }],
+    });
+    const sent = widget("a", { net: [] });
+    const { code, body } = await api.ask("POST", WIDGETS, { body: sent });
+    assert.equal(code, 422);
+    assert.match(body.message, /invalid data, expected string, got \[\]interface \{\} evaluating/);
+  });
+
   test("managedFields: an object with a status of a wrong type, which is not kept, has none", async () => {
     await using api = await startWith(spec);
     const sent = { ...widget("a", { a: "x" }), status: { phase: 1 } };

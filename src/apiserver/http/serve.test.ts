@@ -26,6 +26,24 @@ test("HTTP server: a request that has been answered is gone with the next collec
   assert.ok(after - before < 8 * MB, `${(after - before) / MB} MB are left of 1000 requests`);
 });
 
+test("HTTP server: a body of several megabytes is written in pieces of at most 1 MiB, with its length", async () => {
+  const text = "x".repeat(2.5 * MB);
+  const pieces: number[] = [];
+  let length: unknown;
+  const large: Partial<Serving> = { ...serving, handle: async () => textAnswer(200, text) };
+  const received: Partial<Reply> = {
+    started: false,
+    start: (_code, headers) => {
+      length = headers["content-length"];
+    },
+    write: (bytes) => pieces.push(bytes.length) > 0,
+    end: () => undefined,
+  };
+  await serve(large as Serving, requestWithBallast(), received as Reply);
+  assert.deepEqual(pieces, [MB, MB, MB / 2]);
+  assert.equal(length, String(text.length));
+});
+
 const serving: Partial<Serving> = {
   handle: async () => textAnswer(200, "ok"),
   newAuditId: () => "audit",

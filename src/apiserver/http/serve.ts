@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { CLIENT_GONE } from "#lib/http/client-disconnect.ts";
 import { isLongRunning } from "../flow/concurrency-limiter.ts";
 import type { ApiRequest, Peer, RequestBody } from "../request/request.ts";
@@ -202,8 +203,30 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
     });
   }
   answer.sizes?.observe(bytes.length);
+  if (bytes.length > PIECE_BYTES && request.method !== "HEAD") {
+    return sendPieces(bytes, code, typed, reply);
+  }
   reply.send(code, typed, bytes);
 }
+
+/** TLS encrypts at once what is written at once: a turn of the event loop writes one piece of a large body. */
+async function sendPieces(
+  bytes: Uint8Array,
+  code: number,
+  headers: OutgoingHeaders,
+  reply: Reply,
+): Promise<void> {
+  reply.start(code, { ...headers, "content-length": String(bytes.length) });
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    if (reply.gone) return;
+    if (!reply.write(bytes.subarray(at, at + PIECE_BYTES))) await reply.drained();
+    await nextTurn();
+  }
+  reply.end();
+}
+
+/** Encrypted in about a millisecond. */
+const PIECE_BYTES = 1 << 20;
 
 function sendWatch(
   feed: EventFeed,

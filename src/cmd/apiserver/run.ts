@@ -160,6 +160,7 @@ function bootstrap(
       advertiseAddress,
       port,
       serviceRanges: flags.serviceClusterIpRange,
+      features: flags.features,
       ports: api.ports,
       published: () => keys.published(),
       finished: (step) => api.finished(step),

@@ -13,12 +13,19 @@ const schema = appliedSchema(
           at: { type: "string", format: "date-time" },
           name: { type: "string" },
           bytes: { type: "string", format: "byte" },
+          either: { "x-kubernetes-int-or-string": true },
         },
       },
     },
   },
   "com.example.v1.Thing",
 );
+
+test("server-side apply of a custom resource: an int-or-string takes anything", () => {
+  const spec = { either: [null] };
+  const applied = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "a" }, spec };
+  assert.equal(appliedFault(applied, schema), undefined);
+});
 
 const rows: readonly (readonly [object, string | undefined])[] = [
   [{ at: 1 }, undefined],

@@ -38,7 +38,8 @@ function typeFields(): Field[] {
 }
 
 function typed(schema: JSONSchemaProps): Schema {
-  if (schema["x-kubernetes-int-or-string"]) return UNTYPED;
+  // Published without a type, so that apply takes anything; the schema of the kind refuses it later.
+  if (schema["x-kubernetes-int-or-string"]) return ANY;
   switch (schema.type) {
     case "object":
       return objectSchema(schema);

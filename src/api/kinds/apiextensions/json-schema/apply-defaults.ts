@@ -5,7 +5,8 @@
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
-import { additionalSchema, itemsSchema, STEP_NODES } from "./walk.ts";
+import { prune } from "./prune.ts";
+import { additionalSchema, itemsSchema, SchemaFact, STEP_NODES } from "./walk.ts";
 
 type Members = Record<string, unknown>;
 
@@ -26,15 +27,24 @@ export function applyDefaults(value: unknown, schema: JSONSchemaProps | undefine
 
 /** The same in steps: large objects take long. */
 export function* defaultSteps(value: unknown, schema: JSONSchemaProps | undefined): Steps<void> {
+  if (schema === undefined || !hasDefaults.holds(schema)) return;
   yield* walk(value, schema, {
     enter: setMissing,
     member: (members, key, inner) => {
-      if (members[key] === null && isReplaced(inner)) members[key] = structuredClone(inner.default);
+      if (members[key] === null && isReplaced(inner)) members[key] = defaultOf(inner);
     },
     item: (items, index, inner) => {
-      if (items[index] === null && isReplaced(inner)) items[index] = structuredClone(inner.default);
+      if (items[index] === null && isReplaced(inner)) items[index] = defaultOf(inner);
     },
   });
+}
+
+const hasDefaults = new SchemaFact(({ default: value }) => value !== undefined);
+
+/** A copy, without unknown fields in the metadata of embedded resources, which definitions may have. */
+function defaultOf(schema: JSONSchemaProps): unknown {
+  const value: unknown = schema.default;
+  return typeof value === "object" ? structuredClone(prune(value, schema)) : value;
 }
 
 function isReplaced(schema: JSONSchemaProps): boolean {
@@ -45,7 +55,7 @@ function setMissing(members: Members, { properties }: JSONSchemaProps): void {
   if (properties === undefined) return;
   for (const [key, property] of Object.entries(properties)) {
     if (property.default === undefined || Object.hasOwn(members, key)) continue;
-    members[key] = structuredClone(property.default);
+    members[key] = defaultOf(property);
   }
 }
 

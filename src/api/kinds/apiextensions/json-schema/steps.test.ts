@@ -48,3 +48,16 @@ test("a null item of a list stays unless its schema has a default", () => {
   applyDefaults(lists, schema);
   assert.deepEqual(lists, { a: [null, 1], b: [7] });
 });
+
+test("a default is set without unknown fields in the metadata of an embedded resource", () => {
+  const value = { apiVersion: "v1", kind: "Pod", metadata: { name: "x", bad: 1 } };
+  const pod: JSONSchemaProps = {
+    type: "object",
+    "x-kubernetes-embedded-resource": true,
+    "x-kubernetes-preserve-unknown-fields": true,
+    default: value as never,
+  };
+  const object: Record<string, unknown> = {};
+  applyDefaults(object, { type: "object", properties: { pod } });
+  assert.deepEqual(object, { pod: { ...value, metadata: { name: "x" } } });
+});
