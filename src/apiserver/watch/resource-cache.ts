@@ -146,7 +146,7 @@ export class ResourceCache {
    */
   load(revisions: Iterable<Revision>, at: number): void {
     const before = this.#objects.fork();
-    this.#releaseAll();
+    this.#releaseTexts();
     this.#objects.clear();
     this.#byKey.clear();
     this.#bytes = 0;
@@ -190,7 +190,7 @@ export class ResourceCache {
 
   remove(): void {
     this.#isRemoved = true;
-    this.#releaseAll();
+    this.#releaseTexts();
     this.#observers.clear();
     this.endSubscriptions();
   }
@@ -200,10 +200,11 @@ export class ResourceCache {
     for (const ended of [...this.#subscriptions.values()]) ended();
   }
 
-  /** Moves the observers of another cache to this one. */
-  takeObservers(other: ResourceCache): void {
+  /** Takes the place of another cache: its observers move here, and its objects are not counted any more. */
+  replace(other: ResourceCache): void {
     for (const [observer, signal] of other.#observers) this.observe(observer, signal);
     other.#observers.clear();
+    other.#releaseTexts();
   }
 
   /** Calls the observer with every change, in order, after reads show it. */
@@ -247,7 +248,7 @@ export class ResourceCache {
     return subscription;
   }
 
-  #releaseAll(): void {
+  #releaseTexts(): void {
     for (const revision of this.#byKey.values()) this.#budget.release(revision);
   }
 

@@ -290,7 +290,7 @@ export class WatchCache {
       this.#add(cache);
       commit();
       if (before === undefined) return;
-      cache.takeObservers(before);
+      cache.replace(before);
       before.endSubscriptions();
     });
   }
