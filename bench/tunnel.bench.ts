@@ -115,6 +115,16 @@ async function* copies(
       },
       value: systemClock.elapsedMs() - startMs,
     };
+    progress(`${mode}: the only agent is killed and started again`);
+    const killedMs = systemClock.elapsedMs();
+    for (const each of agents) each.kill("SIGKILL");
+    const again = startAgent();
+    await untilDialled(dial, source.port);
+    yield {
+      ...{ name: `${mode}: …through the only agent, started again`, unit: "ms", ...allowed },
+      value: systemClock.elapsedMs() - killedMs,
+    };
+    await again;
   } finally {
     for (const child of [server, ...agents]) child.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });

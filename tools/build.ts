@@ -1,7 +1,7 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
  * server side in one file, which the entry loads only when a command needs it; `node.js` is the kubelet
- * alone, `proxy.js` the service proxy, `dns.js` the DNS server; `http-thread.js` is what the
+ * alone, `proxy.js` the service proxy, `dns.js` the DNS server, `tunnel.js` Konnectivity; `http-thread.js` is what the
  * thread runs that speaks HTTP; `ssh.js` is the library of SSH tunnels, `grpc.js` the gRPC library; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
@@ -47,6 +47,7 @@ const LOADED_LATER: Readonly<Record<string, string>> = {
   "#cmd/node-commands.ts": "./node.js",
   "#cmd/proxy-commands.ts": "./proxy.js",
   "#cmd/dns-commands.ts": "./dns.js",
+  "#cmd/tunnel-commands.ts": "./tunnel.js",
 };
 
 const commandsAreOtherFiles: Plugin = {
@@ -164,6 +165,7 @@ await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile, grpcIsAnothe
 await bundle("src/cmd/node-commands.ts", "node.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/proxy-commands.ts", "proxy.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/dns-commands.ts", "dns.js", [grpcIsAnotherFile]);
+await bundle("src/cmd/tunnel-commands.ts", "tunnel.js", [grpcIsAnotherFile]);
 await bundle("src/lib/grpc/grpc-library.ts", "grpc.js", []);
 await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", [nativeCodeIsLeftOut]);
 await bundle("src/apiserver/http-thread/worker.ts", "http-thread.js", []);

@@ -22,6 +22,7 @@ export interface BenchedProxy extends AsyncDisposable {
   syncMs(): Promise<number>;
   /** Resident memory once the program has rested. */
   memoryMb(): Promise<number>;
+  /** Processor time so far, with that of the programs that write rules. */
   cpuMs(): Promise<number>;
 }
 
@@ -99,7 +100,7 @@ export async function startProxyBench(): Promise<ProxyBench> {
           return Number(await network.sh("node", script)) / 1024;
         },
         cpuMs: async () => {
-          const script = `awk '{ print ($14 + $15) * 10 }' /proc/${await pid()}/stat`;
+          const script = `awk '{ print ($14 + $15 + $16 + $17) * 10 }' /proc/${await pid()}/stat`;
           return Number(await network.sh("node", script));
         },
         [Symbol.asyncDispose]: async () => {

@@ -83,6 +83,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
 function commandsWith(name: string): Promise<{ commands: readonly Command[] }> {
   if (name === "proxy") return import("#cmd/proxy-commands.ts");
   if (name === "dns") return import("#cmd/dns-commands.ts");
+  if (name.startsWith("konnectivity-")) return import("#cmd/tunnel-commands.ts");
   return name === "kubelet" ? import("#cmd/node-commands.ts") : import("#cmd/commands.ts");
 }
 

@@ -6,6 +6,8 @@
  * Promises:
  * 1. Packets for an address go to nodes that may answer (decide-gateways.ts), each connection to one. The routes
  *    follow the nodes that `place` names and, with `externalTrafficPolicy: Local`, the EndpointSlices.
+ *    The kernel is told to choose by address and port (multipath hash policy 1) while this runs: by its
+ *    default all connections of a client go to one node.
  * 2. Packets for addresses that no Service has do not leave the machine.
  * 3. `close` removes all routes; those that a killed process left go at the next start, or with `removeBalancedAddresses`.
  */
@@ -21,6 +23,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { decideGateways } from "./decide-gateways.ts";
 import { isIpv6 } from "./decide-pod-routes.ts";
 import { deleteRoute, markedRoutes, replaceRoute } from "./ip-command.ts";
+import { hashByPort } from "./multipath-hash.ts";
 import type { NetworkMarks } from "./network-marks.ts";
 
 export interface BalancedAddressesOptions {
@@ -51,6 +54,7 @@ export class BalancedAddresses {
   readonly #placed = new Map<string, Placed>();
   /** The last route of each address; one change at a time. */
   readonly #locks: KeyLocks;
+  #restoreHash: () => Promise<void> = async () => undefined;
 
   constructor(options: BalancedAddressesOptions) {
     const { client, clock, random, logger } = options;
@@ -69,6 +73,7 @@ export class BalancedAddresses {
       const isPossible = replaceRoute(range, ["unreachable"], marks.balancerMetric);
       await isPossible.catch(() => undefined); // a kernel without IPv6
     }
+    this.#restoreHash = await hashByPort();
     await this.#slices.run(signal);
   }
 
@@ -93,6 +98,7 @@ export class BalancedAddresses {
 
   async close(): Promise<void> {
     this.#placed.clear();
+    await this.#restoreHash();
     await removeBalancedAddresses(this.#options.marks);
   }
 

@@ -71,3 +71,22 @@ describe("gateways of a load balancer's address", () => {
     });
   }
 });
+
+test("gateways of a load balancer's address: with session affinity one node, which stays while it may answer", () => {
+  const service = build(serviceKind, {
+    metadata: { name: "web" },
+    spec: { type: "LoadBalancer", externalTrafficPolicy: "Cluster", sessionAffinity: "ClientIP" },
+  });
+  const gateways = (address: string, nodes: typeof NODES) =>
+    decideGateways(address, service, nodes, []);
+  const addresses = Array.from({ length: 20 }, (_, i) => `10.245.0.${i + 1}`);
+  const chosen = new Set(addresses.flatMap((address) => gateways(address, NODES)));
+  assert.deepEqual([...chosen].sort(), ["10.0.0.1", "10.0.0.2"]);
+  for (const address of addresses) {
+    const [gateway, ...others] = gateways(address, NODES);
+    assert.deepEqual(others, []);
+    const left = NODES.filter(({ status }) => status?.addresses?.[1]?.address === gateway);
+    assert.deepEqual(gateways(address, left), [gateway]);
+    assert.deepEqual(gateways(address, [...NODES].reverse()), [gateway]);
+  }
+});

@@ -1,12 +1,14 @@
 /** Which nodes the machine sends packets for the address of a load balancer to. Pure. */
 import type { Node, Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import { isIpv6 } from "./decide-pod-routes.ts";
 
 /**
  * InternalIPs of the address's family, sorted. With `externalTrafficPolicy: Local` only nodes that have
  * ready endpoints, or, while there are none, endpoints that are terminating and still serving: a node
- * drops packets that it has no endpoint for.
+ * drops packets that it has no endpoint for. With session affinity one of them, since each node has its own
+ * memory of clients: the same as long as that node may answer.
  */
 export function decideGateways(
   address: string,
@@ -22,7 +24,9 @@ export function decideGateways(
     );
     return own === undefined ? [] : [own.address];
   });
-  return gateways.sort();
+  if (service.spec.sessionAffinity !== "ClientIP") return gateways.sort();
+  const rank = (gateway: string): string => shortHash(`${address} ${gateway}`, 16);
+  return gateways.sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, 1);
 }
 
 function nodesOf(slices: Iterable<EndpointSlice>): ReadonlySet<string> {

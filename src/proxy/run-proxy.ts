@@ -39,7 +39,12 @@ import { ProxyHealth } from "./health/proxy-health.ts";
 import { ServiceHealthServers } from "./health/service-health-servers.ts";
 import { createSlicePacker, packService } from "./packed-objects.ts";
 import { addProxyMetrics } from "./proxy-metrics.ts";
-import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/decide-base-rules.ts";
+import {
+  type DetectLocalMode,
+  decideBaseRules,
+  type NodePortSetting,
+  nodeFactsOf,
+} from "./rules/decide-base-rules.ts";
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
 import { ServiceTable } from "./service-table.ts";
 import { runSyncLoop } from "./sync-loop.ts";
@@ -55,7 +60,9 @@ export interface ProxyOptions {
   readonly mode: ProxyMode;
   /** Networks of pods, of either family. Unless given, pods of this node are recognized by its podCIDRs. */
   readonly clusterCidrs?: readonly string[];
-  readonly detectLocalMode?: "ClusterCIDR" | "NodeCIDR";
+  readonly detectLocalMode?: DetectLocalMode;
+  /** Of the modes by interface: its name, or the beginning of it. */
+  readonly podInterface?: string;
   readonly nodePortAddresses?: NodePortSetting;
   readonly masqueradeAll?: boolean;
   /** 14 unless given. */
@@ -173,6 +180,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
           decideBaseRules(family, {
             clusterCidrs: options.clusterCidrs ?? [],
             detectLocalMode: options.detectLocalMode ?? "ClusterCIDR",
+            ...(options.podInterface === undefined ? {} : { podInterface: options.podInterface }),
             nodePortAddresses: options.nodePortAddresses ?? defaultNodePortAddresses(mode),
             interfaceAddresses: interfaceAddresses(),
             masqueradeAll: options.masqueradeAll ?? false,

@@ -7,6 +7,8 @@ export interface ProxyConfigFile {
   readonly mode?: string;
   readonly clusterCIDR?: string;
   readonly detectLocalMode?: string;
+  readonly bridgeInterface?: string;
+  readonly interfaceNamePrefix?: string;
   readonly hostnameOverride?: string;
   readonly nodePortAddresses?: readonly string[];
   readonly healthzBindAddress?: string;
@@ -23,7 +25,7 @@ const API_VERSION = "kubeproxy.config.k8s.io/v1alpha1";
 /** Fields of upstream's that are read over: they have nothing to act on. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   ...["apiVersion", "kind", "bindAddress", "bindAddressHardFail", "configSyncPeriod", "conntrack"],
-  ...["detectLocal", "enableProfiling", "featureGates", "ipvs", "logging", "oomScoreAdj"],
+  ...["enableProfiling", "featureGates", "ipvs", "logging", "oomScoreAdj"],
   ...[
     "portRange",
     "showHiddenMetricsForVersion",
@@ -50,6 +52,7 @@ export function readProxyConfig(document: unknown): ProxyConfigFile {
     if ((TEXTS as readonly string[]).includes(name)) {
       if (textOf(value, name) !== "") found[name] = value;
     } else if (name === "nodePortAddresses") found[name] = textsOf(value, name);
+    else if (name === "detectLocal") Object.assign(found, detectLocalOf(value));
     else if (name === "clientConnection") Object.assign(found, connectionOf(value));
     else if (name === "iptables" || name === "nftables") {
       // Only the settings of the mode that runs count; without a mode it is nftables.
@@ -65,6 +68,20 @@ function connectionOf(value: unknown): Pick<ProxyConfigFile, "kubeconfig"> {
   const { kubeconfig } = recordOf(value, "clientConnection");
   const path = kubeconfig === undefined ? "" : textOf(kubeconfig, "clientConnection.kubeconfig");
   return path === "" ? {} : { kubeconfig: path };
+}
+
+function detectLocalOf(value: unknown): ProxyConfigFile {
+  const fields = recordOf(value, "detectLocal");
+  const text = (name: string): string =>
+    fields[name] === undefined ? "" : textOf(fields[name], `detectLocal.${name}`);
+  const [bridgeInterface, interfaceNamePrefix] = [
+    text("bridgeInterface"),
+    text("interfaceNamePrefix"),
+  ];
+  return {
+    ...(bridgeInterface === "" ? {} : { bridgeInterface }),
+    ...(interfaceNamePrefix === "" ? {} : { interfaceNamePrefix }),
+  };
 }
 
 function writerSettings(fields: Readonly<Record<string, unknown>>, at: string): ProxyConfigFile {

@@ -40,6 +40,14 @@ describe("k8ts proxy: mistakes in flags are named as upstream's kube-proxy names
       says: `${at}.KubeProxyIPTablesConfiguration.MasqueradeBit: Invalid value: 32: must be within the range [0, 31]`,
     },
     {
+      args: ["--detect-local-mode=Guess"],
+      says: `${at}.DetectLocalMode: Unsupported value: "Guess": supported values: "BridgeInterface", "ClusterCIDR", "InterfaceNamePrefix", "NodeCIDR"`,
+    },
+    {
+      args: ["--detect-local-mode=BridgeInterface"],
+      says: `${at}.DetectLocalConfiguration.InterfaceName: Invalid value: "": must not be empty`,
+    },
+    {
       args: ["--iptables-sync-period=0s"],
       says: `${at}.SyncPeriod: Invalid value: "0ms": must be greater than 0`,
     },

@@ -7,6 +7,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { isCidr, parseIp } from "#api/validation/ip.ts";
 import { messageOf } from "#lib/caught.ts";
 import { PROXY_MODES, type ProxyMode } from "#proxy/detect-mode.ts";
+import { DETECT_LOCAL_MODES } from "#proxy/rules/decide-base-rules.ts";
 import type { ProxyOptions } from "#proxy/run-proxy.ts";
 import { collect, integer } from "../flags/flag-values.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
@@ -49,7 +50,9 @@ export function proxyFlags(): Parser {
       "--cluster-cidr <cidrs>",
       "networks of pods; other traffic to cluster IPs is masqueraded",
     )
-    .option("--detect-local-mode <mode>", "ClusterCIDR or NodeCIDR", "ClusterCIDR")
+    .option("--detect-local-mode <mode>", DETECT_LOCAL_MODES.join(", "), "ClusterCIDR")
+    .option("--pod-bridge-interface <name>", "of pods, for BridgeInterface")
+    .option("--pod-interface-name-prefix <prefix>", "of pods, for InterfaceNamePrefix")
     .option(
       "--nodeport-addresses <cidrs>",
       "where node ports answer: networks, or `primary` for the node's own addresses",
@@ -89,7 +92,10 @@ export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
     proxy: {
       nodeName: name.trim().toLowerCase(),
       clusterCidrs: cidrsOf(file.clusterCIDR ?? textOf(flags, "cluster-cidr") ?? ""),
-      detectLocalMode: detectModeOf(file.detectLocalMode ?? textOf(flags, "detect-local-mode")),
+      ...detectLocalOf(file.detectLocalMode ?? textOf(flags, "detect-local-mode"), {
+        BridgeInterface: file.bridgeInterface ?? textOf(flags, "pod-bridge-interface"),
+        InterfaceNamePrefix: file.interfaceNamePrefix ?? textOf(flags, "pod-interface-name-prefix"),
+      }),
       masqueradeAll: file.masqueradeAll ?? isOn(flags, "masquerade-all"),
       masqueradeBit: bitOf(file.masqueradeBit ?? Number(flags.iptablesMasqueradeBit)),
       checkPeriodMs: checkPeriodOf(file.syncPeriodMs ?? durationOf(flags, "iptables-sync-period")),
@@ -123,13 +129,30 @@ function modeOf(text: string): ProxyMode {
   throw invalid("Mode.ProxyMode", goQuote(text), `must be ${known} or blank (${blank})`);
 }
 
-function detectModeOf(text = "ClusterCIDR"): "ClusterCIDR" | "NodeCIDR" {
-  if (text === "ClusterCIDR" || text === "NodeCIDR") return text;
-  const known = '"ClusterCIDR", "NodeCIDR"';
-  throw new FlagError(
-    `${ROOT}.DetectLocalMode: Unsupported value: ${goQuote(text)}: supported values: ${known}`,
-  );
+function detectLocalOf(
+  text = "ClusterCIDR",
+  interfaces: Readonly<Record<keyof typeof INTERFACE_FIELDS, string | undefined>>,
+): Pick<ProxyOptions, "detectLocalMode" | "podInterface"> {
+  const detectLocalMode = DETECT_LOCAL_MODES.find((known) => known === text);
+  if (detectLocalMode === undefined) {
+    const known = DETECT_LOCAL_MODES.map((mode) => goQuote(mode)).join(", ");
+    throw new FlagError(
+      `${ROOT}.DetectLocalMode: Unsupported value: ${goQuote(text)}: supported values: ${known}`,
+    );
+  }
+  if (detectLocalMode === "ClusterCIDR" || detectLocalMode === "NodeCIDR") {
+    return { detectLocalMode };
+  }
+  const podInterface = interfaces[detectLocalMode] ?? "";
+  if (podInterface === "")
+    throw invalid(INTERFACE_FIELDS[detectLocalMode], '""', "must not be empty");
+  return { detectLocalMode, podInterface };
 }
+
+const INTERFACE_FIELDS = {
+  BridgeInterface: "DetectLocalConfiguration.InterfaceName",
+  InterfaceNamePrefix: "DetectLocalConfiguration.InterfacePrefix",
+};
 
 function cidrsOf(text: string): string[] {
   const cidrs = text.split(",").filter((part) => part !== "");

@@ -12,13 +12,24 @@ import type { NodeFacts } from "./decide-service-rules.ts";
 /** Networks, or "primary" for the addresses of the Node object. Empty: all addresses. */
 export type NodePortSetting = readonly string[];
 
+/** How packets of pods are told from others. */
+export const DETECT_LOCAL_MODES = [
+  "BridgeInterface",
+  "ClusterCIDR",
+  "InterfaceNamePrefix",
+  "NodeCIDR",
+] as const;
+export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number];
+
 export interface ProxyNode extends NodeFacts {
   readonly podCidrs: readonly string[];
 }
 
 export interface BaseFacts {
   readonly clusterCidrs: readonly string[];
-  readonly detectLocalMode: "ClusterCIDR" | "NodeCIDR";
+  readonly detectLocalMode: DetectLocalMode;
+  /** Of the modes by interface: its name, or the beginning of it. */
+  readonly podInterface?: string;
   readonly nodePortAddresses: NodePortSetting;
   readonly interfaceAddresses: readonly string[];
   readonly masqueradeAll: boolean;
@@ -40,6 +51,7 @@ export function decideBaseRules(
   podNetworks: readonly string[];
   serviceNetworks: readonly string[];
   nodePortAddresses: readonly string[] | "all";
+  podInterface?: string;
 } {
   const { clusterCidrs, detectLocalMode, node, serviceCidrs } = facts;
   const pods = detectLocalMode === "NodeCIDR" ? node.podCidrs : clusterCidrs;
@@ -50,7 +62,15 @@ export function decideBaseRules(
     podNetworks: networksOf(family, pods),
     serviceNetworks: outermost([...new Set(networksOf(family, serviceCidrs))].sort()),
     nodePortAddresses: nodePortAddresses(family, facts),
+    ...podInterfaceOf(facts),
   };
+}
+
+function podInterfaceOf({ detectLocalMode, podInterface = "" }: BaseFacts): {
+  podInterface?: string;
+} {
+  if (detectLocalMode === "BridgeInterface") return { podInterface };
+  return detectLocalMode === "InterfaceNamePrefix" ? { podInterface: `${podInterface}*` } : {};
 }
 
 export function nodeFactsOf(node: Node | undefined, nodeName: string): ProxyNode {

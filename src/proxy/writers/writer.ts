@@ -30,6 +30,11 @@ export interface BaseRules {
   readonly masqueradeMark: number;
   /** Where pods of the cluster have their addresses; empty if not known. */
   readonly podNetworks: readonly string[];
+  /**
+   * The interface by which packets of this node's pods come in, or the beginning of its name and `*`. Takes
+   * the place of `podNetworks`.
+   */
+  readonly podInterface?: string;
   /** The ranges of cluster IPs. Packets to unused addresses in them are dropped. */
   readonly serviceNetworks: readonly string[];
   /** Addresses of the node at which node ports answer. */

@@ -1,6 +1,6 @@
 /** The parts of the iptables rules that no Service changes: built-in chains' jumps and fixed chains. */
 import type { BaseRules } from "../writer.ts";
-import { MARK_MASQUERADE, MARK_OUTSIDE } from "./render-service.ts";
+import { fromPods, MARK_MASQUERADE, MARK_OUTSIDE } from "./render-service.ts";
 
 export interface Jump {
   readonly table: "filter" | "nat";
@@ -78,7 +78,7 @@ export function natTail(base: BaseRules): string[] {
 export function markRules(base: BaseRules): string[] {
   return [
     `-A ${MARK_MASQUERADE} -j MARK --or-mark ${hex(base.masqueradeMark)}`,
-    ...base.podNetworks.map((network) => `-A ${MARK_OUTSIDE} -s ${network} -j RETURN`),
+    ...fromPods(base).map((match) => `-A ${MARK_OUTSIDE} ${match} -j RETURN`),
     `-A ${MARK_OUTSIDE} -j ${MARK_MASQUERADE}`,
   ];
 }

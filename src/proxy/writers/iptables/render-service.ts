@@ -104,7 +104,7 @@ function externalRules(
   if (rules.cluster.length === 0) return target;
   const cluster = policyChain(rules, "cluster");
   return [
-    ...base.podNetworks.map((network) => `-s ${network} -j ${cluster}`),
+    ...fromPods(base).map((match) => `${match} -j ${cluster}`),
     `-m addrtype --src-type LOCAL -j ${MARK_MASQUERADE}`,
     `-m addrtype --src-type LOCAL -j ${cluster}`,
     ...target,
@@ -137,11 +137,17 @@ function addPolicyChains(
   }
 }
 
+/** Matches that packets of pods have one of; none if pods cannot be told. */
+export function fromPods({ podInterface, podNetworks }: BaseRules): string[] {
+  if (podInterface !== undefined) return [`-i ${podInterface.replace(/\*$/, "+")}`];
+  return podNetworks.map((network) => `-s ${network}`);
+}
+
 /** Traffic to the cluster IP from outside may leave for another node: answers must come back here. */
 function masqueradeClusterIp(base: BaseRules, rules: ServicePortRules): string[] {
   const to = `${comment(rules, "cluster IP")} ${destination(base, rules, rules.clusterIp)}`;
   if (base.masqueradeAll) return [`${to} -j ${MARK_MASQUERADE}`];
-  return base.podNetworks.length === 0 ? [] : [`${to} -j ${MARK_OUTSIDE}`];
+  return fromPods(base).length === 0 ? [] : [`${to} -j ${MARK_OUTSIDE}`];
 }
 
 function balance(rules: ServicePortRules, endpoints: readonly Endpoint[]): string[] {

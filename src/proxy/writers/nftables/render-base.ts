@@ -24,9 +24,10 @@ export function markForMasquerade({ masqueradeMark }: BaseRules): string {
 
 /** Matches packets of pods, or of anything else if `negated`. Undefined if pod networks are unknown. */
 export function fromPods(base: BaseRules, negated = false): string | undefined {
+  const not = negated ? "!= " : "";
+  if (base.podInterface !== undefined) return `iifname ${not}"${base.podInterface}"`;
   if (base.podNetworks.length === 0) return undefined;
-  const set = `{ ${base.podNetworks.join(", ")} }`;
-  return `${ipWord(base.family)} saddr ${negated ? "!= " : ""}${set}`;
+  return `${ipWord(base.family)} saddr ${not}{ ${base.podNetworks.join(", ")} }`;
 }
 
 /** Replaces the whole table. The text is part of a transaction. */
