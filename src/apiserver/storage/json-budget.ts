@@ -11,13 +11,18 @@ import type { Revision } from "./revision.ts";
 
 const JSON_BYTES_MAX = 128 * 1024 * 1024;
 const TRIES_MAX = 4;
+/** Below this share of the limit nothing has to be dropped soon. */
+const LOW_SHARE = 0.9;
 
 export class JsonBudget {
   readonly #bytesMax: number;
   /** The oldest first. */
   readonly #held = new Set<Revision>();
-  /** Kept, because to begin anew would mean to pass over all places of revisions that were released. */
-  #next = this.#held.values();
+  /**
+   * Kept while the limit is reached, because to begin anew means to pass over all places of revisions that
+   * were released. Not longer: an iterator refers to what the set held when it last grew.
+   */
+  #next: Iterator<Revision> | undefined;
   #bytes = 0;
 
   constructor(bytesMax = JSON_BYTES_MAX) {
@@ -40,15 +45,16 @@ export class JsonBudget {
   /** The revision is not the current one of its object any more. */
   release(revision: Revision): void {
     if (this.#held.delete(revision)) this.#bytes -= revision.heldBytes;
+    if (this.#bytes < this.#bytesMax * LOW_SHARE) this.#next = undefined;
   }
 
   #dropOldest(): void {
-    let { value: oldest, done } = this.#next.next();
+    this.#next ??= this.#held.values();
+    const { value: oldest, done } = this.#next.next();
     if (done === true) {
-      this.#next = this.#held.values();
-      oldest = this.#next.next().value;
+      this.#next = undefined; // begins anew with the next revision
+      return;
     }
-    if (oldest === undefined) return;
     this.#held.delete(oldest);
     if (oldest.dropText()) this.#bytes -= oldest.heldBytes;
     else this.#held.add(oldest);
