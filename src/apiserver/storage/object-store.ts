@@ -263,7 +263,7 @@ export class ObjectStore {
     metrics.done("list", resource, clock.elapsedMs() - startMs, false);
     const revisions = page.entries.map(({ key, value, modRevision }) => {
       try {
-        return this.#decoder.decode(resource, key, modRevision, value);
+        return this.#known(resource, key, modRevision, value); // most have not changed since
       } catch (error) {
         if (!(error instanceof EncryptionError)) throw error;
         throw new StoreError({ code: "Corrupt" }, untransformable(key, error));
