@@ -22,8 +22,10 @@ export function statusPatch(
     if (FOREIGN.has(name) || isEqual(before[name], after[name])) continue;
     const value = after[name];
     if (value === undefined) patch[name] = null;
-    else if (name === "conditions") patch[name] = conditionsPatch(old, next);
-    else if (MERGED_LISTS.has(name) && before[name] !== undefined) {
+    else if (name === "conditions") {
+      const conditions = conditionsPatch(old, next);
+      if (conditions.length > 0) patch[name] = conditions; // else they are in another order only
+    } else if (MERGED_LISTS.has(name) && before[name] !== undefined) {
       patch[name] = [...(value as unknown[]), { $patch: "replace" }];
     } else patch[name] = value;
   }
@@ -49,7 +51,7 @@ function conditionsPatch(
 }
 
 export function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
+  if ((a ?? null) === (b ?? null)) return true; // `lastProbeTime: null`
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const one = a as Readonly<Record<string, unknown>>;

@@ -6,7 +6,9 @@
  *    the server has already.
  * 2. A status that cannot be sent is tried again with a growing pause until it is replaced or the
  *    pod is gone.
- * 3. `finish` deletes the pod object for good, after its last status was sent.
+ * 3. What others have changed in a status, as the node lifecycle controller does with the condition Ready
+ *    of pods on a node that it thinks lost, is put right with the next `set`.
+ * 4. `finish` deletes the pod object for good, after its last status was sent.
  */
 import type { Pod, PodStatus } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -31,8 +33,8 @@ export interface StatusManagerOptions {
 interface Entry {
   pod: Pod;
   status: PodStatus;
-  /** What the server answered last. */
-  sent: PodStatus | undefined;
+  /** What was sent last, and the revision that the pod had then. */
+  sent: { readonly status: PodStatus; readonly resourceVersion: number } | undefined;
   isDirty: boolean;
   /** Since when the server lacks something. */
   changedMs: number | undefined;
@@ -127,7 +129,7 @@ export class StatusManager {
     const pod = this.#options.apiPod(uid);
     if (pod === undefined) return; // deleted, or a mirror that is not there yet: see resend
     const { namespace, name = "", uid: apiUid = "" } = pod.metadata;
-    const old = entry.sent ?? pod.status ?? {};
+    const old = knownStatus(pod, entry);
     const patch = statusPatch(old, entry.status);
     const { client } = this.#options;
     if (patch !== undefined) {
@@ -145,7 +147,8 @@ export class StatusManager {
         if (code === 404 || code === 409) return; // gone, or another pod of the same name
         throw new Error(message);
       }
-      entry.sent = next;
+      const { resourceVersion } = answer.value.metadata;
+      entry.sent = { status: next, resourceVersion: Number(resourceVersion) };
       if (entry.changedMs !== undefined) {
         this.#options.onSynced?.((this.#options.clock.elapsedMs() - entry.changedMs) / 1000);
       }
@@ -162,4 +165,16 @@ export class StatusManager {
       throw new Error(gone.status.message);
     }
   }
+}
+
+/**
+ * The status that the server has, without conditions of others. The pod may be older than the last write.
+ */
+function knownStatus({ metadata, status = {} }: Pod, { sent, status: next }: Entry): PodStatus {
+  if (sent === undefined) return status;
+  if (Number(metadata.resourceVersion) < sent.resourceVersion) return sent.status;
+  const own = [sent.status, next].flatMap(({ conditions = [] }) => conditions);
+  const types = new Set(own.map(({ type }) => type));
+  const conditions = (status.conditions ?? []).filter(({ type }) => types.has(type));
+  return { ...status, conditions };
 }

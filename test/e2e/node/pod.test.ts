@@ -488,6 +488,19 @@ describe.concurrent("pods", () => {
     }, LONG);
   }, 120_000);
 
+  test("status: a condition Ready that others set to False is put right, conditions of others stay", async () => {
+    await cluster.apply(pod("disputed", { containers: [shell("sleep 3600")] }));
+    await isReady("disputed");
+    const gate = { type: "example.com/gate", status: "True" };
+    const conditions = [{ type: "Ready", status: "False" }, gate];
+    const patch = JSON.stringify({ status: { conditions } });
+    await cluster.kubectl("patch", "pod", "disputed", "--subresource=status", "-p", patch);
+    const types = await reaches("disputed", ({ status }) =>
+      Boolean(status.conditions?.some((one) => one.type === "Ready" && one.status === "True")),
+    ).then(({ status }) => status.conditions?.map(({ type }) => type));
+    assert.ok(types?.includes(gate.type));
+  }, 120_000);
+
   test("delete --force --grace-period=0 ends a container that ignores SIGTERM", async () => {
     await cluster.apply(
       pod("stubborn", {

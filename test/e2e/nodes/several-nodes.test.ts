@@ -110,8 +110,9 @@ describe("k8ts up --nodes 3", () => {
     const address = await cluster.kubectl(...status);
     const ask = (): Promise<string> =>
       cluster.run("busybox", "sh", "-c", askEach([`${address}:80`]));
-    const client = /src (\S+)/.exec(await cluster.run("ip", "route", "get", address))?.[1];
-    const answers = async (): Promise<boolean> => (await ask()).trim() === client;
+    const client = async (): Promise<string | undefined> =>
+      /src (\S+)/.exec((await cluster.tryRun("ip", "route", "get", address)).stdout)?.[1];
+    const answers = async (): Promise<boolean> => (await ask()).trim() === (await client());
     await until(answers, LONG);
     const [pod] = await webPods(cluster);
     assert.match(await inPod(pod!.name, askEach([`${address}:80`])), /^10\./);
