@@ -6,7 +6,7 @@
  * Promises:
  * 1. Packets for an address go to nodes that may answer (decide-gateways.ts), each connection to one. The routes
  *    follow the nodes that `place` names and, with `externalTrafficPolicy: Local`, the EndpointSlices.
- *    The kernel is told to choose by address and port (multipath hash policy 1) while this runs: by its
+ *    The kernel chooses by address and port (multipath hash policy 1) while this runs: by its
  *    default all connections of a client go to one node.
  * 2. Packets for addresses that no Service has do not leave the machine.
  * 3. `close` removes all routes; those that a killed process left go at the next start, or with `removeBalancedAddresses`.

@@ -7,7 +7,7 @@
  * instead, while the value is in use, and made again whenever it is sent (`dropText`).
  *
  * A custom resource is read as the schema of now says: without unknown fields, with defaults. That is done
- * when the object is first used (`normalize`): at a start most schemas and objects are used by nobody yet.
+ * when the object is first used (`normalize`), because most schemas and objects are not used at the start.
  *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of

@@ -124,7 +124,7 @@ async function stopInOrder(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Whether a component ended because it was told to. */
+/** Whether a component ended because its signal aborted. */
 function isEndOf(life: AbortSignal, error: unknown): boolean {
   return life.aborted && error instanceof Error && error.name === "AbortError";
 }

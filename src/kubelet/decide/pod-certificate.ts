@@ -12,7 +12,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { parsePem, toPem } from "#lib/der/pem.ts";
 
-/** A request that is not seen for so long after its creation was deleted by somebody. */
+/** A request that is missing in the cache for this long after its creation counts as deleted. */
 const ASSUME_DELETED_MS = 10 * 60_000;
 /** A certificate is overdue for refresh so long after its beginRefreshAt. */
 const OVERDUE_MS = 10 * 60_000;

@@ -21,7 +21,7 @@ export interface KubeletView {
   readonly logsFolder: string;
   /** `enableSystemLogQuery` */
   readonly allowLogQuery: boolean;
-  /** `enableDebuggingHandlers`; unless told otherwise they are. */
+  /** `enableDebuggingHandlers`: true unless given. */
   readonly allowDebugging?: boolean;
   /** `enableSystemLogHandler` */
   readonly allowSystemLogs?: boolean;

@@ -12,7 +12,7 @@ import type { NodeFacts } from "./decide-service-rules.ts";
 /** Networks, or "primary" for the addresses of the Node object. Empty: all addresses. */
 export type NodePortSetting = readonly string[];
 
-/** How packets of pods are told from others. */
+/** How packets that pods send are recognized. */
 export const DETECT_LOCAL_MODES = [
   "BridgeInterface",
   "ClusterCIDR",

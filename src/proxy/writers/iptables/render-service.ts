@@ -137,7 +137,7 @@ function addPolicyChains(
   }
 }
 
-/** Matches that packets of pods have one of; none if pods cannot be told. */
+/** Matches for packets that pods send; a packet needs one of them. Empty if pods cannot be recognized. */
 export function fromPods({ podInterface, podNetworks }: BaseRules): string[] {
   if (podInterface !== undefined) return [`-i ${podInterface.replace(/\*$/, "+")}`];
   return podNetworks.map((network) => `-s ${network}`);
