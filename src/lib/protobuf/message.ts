@@ -87,6 +87,7 @@ type WriteTable<T extends Table> = { readonly [Name in keyof T]?: Write<T[Name][
 export type ReadOf<M> = M extends { decode(bytes: Uint8Array): infer R } ? R : never;
 export type WriteOf<M> = M extends { encode(message: infer W): Buffer } ? W : never;
 
+/** The cast is safe: the table, whose fields are those of `Message`, is all that reads and writes it. */
 export function defineMessage<Message extends object>(table: FieldTable<Message>): Codec<Message> {
   return codecOf(table) as unknown as Codec<Message>;
 }
