@@ -54,7 +54,7 @@ export class PodTokens {
     });
     this.#tokens.delete(id);
     this.#tokens.set(id, fresh);
-    if (this.#tokens.size > CACHE_MAX) this.#tokens.delete([...this.#tokens.keys()][0]!);
+    if (this.#tokens.size > CACHE_MAX) this.#tokens.delete(this.#tokens.keys().next().value!);
     return fresh;
   }
 
