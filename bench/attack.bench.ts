@@ -24,6 +24,8 @@ export const name = "attack";
 const PROBED = "/api/v1/namespaces/default";
 const CONNECTIONS = 500;
 const IDLE_MS = 500;
+/** Connections that make the pods of an attack. */
+const MAKERS = 16;
 const HELD_MB_MAX = 64;
 
 /** Those that cost the server most: what `--quick` sends. */
@@ -81,8 +83,11 @@ async function measureUpstream(attack: Attack): Promise<Measured> {
 }
 
 async function attackServer(server: ServerProcess, attack: Attack): Promise<Measured> {
-  using asker = await openHttp1(server.port, server.identity);
-  await makePods([asker], 1, () => VICTIM);
+  using makers = new DisposableStack();
+  const open = async () => makers.use(await openHttp1(server.port, server.identity));
+  const askers = await Promise.all(Array.from({ length: MAKERS }, open));
+  const { pods = 1 } = attack;
+  await makePods(askers, pods, (index) => (index === 0 ? VICTIM : `${VICTIM}-${index}`));
   await using probe = await openProbe(server, PROBED);
   const idleMs = await probe.longestMs(() => systemClock.sleep(IDLE_MS));
   const heldMb = watchMemory(server.pid);

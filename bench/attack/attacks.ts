@@ -9,6 +9,8 @@ export interface Attack {
   readonly by: "anonymous" | "a user" | "an editor";
   /** The longest that another client's GET may wait. */
   readonly wishMs: number;
+  /** Pods that there are before it begins; 1 unless given. */
+  readonly pods?: number;
   /** Resolves when the attack is over: all was answered, or refused. */
   send(target: Target, scale: Scale): Promise<void>;
 }
@@ -94,6 +96,18 @@ export const ATTACKS: readonly Attack[] = [
   oneRequest("labelSelector of 200,000 requirements", "a user", () => ({
     head: head("GET", `${PODS}?labelSelector=${"a=b,".repeat(200_000)}a=b`),
   })),
+  {
+    ...oneRequest("a list of 20,000 pods by labels", "a user", () => ({
+      head: head("GET", `${PODS}?labelSelector=a%3Db`),
+    })),
+    pods: 20_000,
+  },
+  {
+    ...oneRequest("a list of 20,000 pods by 5,000 requirements", "a user", () => ({
+      head: head("GET", `${PODS}?limit=1&labelSelector=zz,${numbered(5_000, (n) => `!a${n}`)}`),
+    })),
+    pods: 20_000,
+  },
   oneRequest("fieldSelector=,,,, 800 KB", "a user", () => ({
     head: head("GET", `${PODS}?fieldSelector=${",".repeat(800_000)}`),
   })),

@@ -27,6 +27,8 @@ const CONTROLLERS = [
   "hugetlb",
   "systemd",
 ];
+/** Without these, upstream's kubelet does not start either. */
+const NEEDED_CONTROLLERS = ["cpu", "cpuacct", "cpuset", "memory"];
 const REMOVE_ATTEMPTS_MAX = 50;
 const REMOVE_PAUSE_MS = 20;
 
@@ -50,6 +52,17 @@ export interface Cgroups {
 export async function openCgroups(clock: Clock): Promise<Cgroups> {
   const isV2 = await pathExists(join(ROOT, "cgroup.controllers"));
   return isV2 ? cgroupsV2(clock) : cgroupsV1(clock);
+}
+
+/** Why containers cannot have cgroups here; undefined if they can. `root`: where they are mounted. */
+export async function cgroupRefusal(root = ROOT): Promise<string | undefined> {
+  const present = new Set(await listFolder(root));
+  if (present.has("cgroup.controllers")) return undefined;
+  const missing = NEEDED_CONTROLLERS.filter((name) => !present.has(name));
+  if (missing.length === 0) return undefined;
+  const lacking =
+    missing.length === NEEDED_CONTROLLERS.length ? "none" : `no ${missing.join(", ")}`;
+  return `real nodes need cgroups, and ${root} has ${lacking} ("ip netns exec" hides them, "nsenter --net" does not)`;
 }
 
 /** Whether the kernel limits swap by cgroup. Version 2 has no such file in the root. */

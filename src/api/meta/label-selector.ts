@@ -28,7 +28,17 @@ export type Labels = Readonly<Record<string, string>>;
 
 export const EVERYTHING: Selector = Object.freeze([]);
 
+/** The last long text and what it means: a request's selector is read by authorization and by the verb. */
+let lastParsed: { readonly text: string; readonly parsed: ParsedSelector } | undefined;
+const LONG_TEXT = 1 << 10;
+
 export function parseSelector(text: string): ParsedSelector {
+  if (text.length < LONG_TEXT) return parse(text);
+  if (lastParsed?.text !== text) lastParsed = { text, parsed: parse(text) };
+  return lastParsed.parsed;
+}
+
+function parse(text: string): ParsedSelector {
   try {
     return { ok: true, value: inOrder(parseRequirements(text)) };
   } catch (error) {

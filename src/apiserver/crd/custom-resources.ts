@@ -77,7 +77,7 @@ export class CustomResources {
   async start(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     this.#signal = signal;
-    const stored = [...this.#cache().under(this.#stored().prefix)];
+    const stored = this.#cache().list(this.#stored().prefix);
     this.#cache().observe((next, old) => {
       const name = this.#nameOf((next ?? old)!);
       if (next === undefined) this.#groups.delete(name);

@@ -25,7 +25,7 @@ export async function deleteInstances(
   gone: () => void,
 ): Promise<number> {
   const cache = store.cacheOf(stored);
-  const all = [...cache.under(stored.prefix)];
+  const all = cache.list(stored.prefix);
   for (let at = 0; at < all.length; at += TOGETHER) {
     const some = all.slice(at, at + TOGETHER);
     await Promise.all(some.map((revision) => deleteOne(store, stored, revision, clock.nowMs())));

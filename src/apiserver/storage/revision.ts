@@ -13,20 +13,12 @@
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
  * the text, and another resourceVersion is put in without parsing.
  */
-import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { parseStored, writeObject } from "./object-text.ts";
 import type { SharedParts } from "./shared-parts.ts";
+import { META, numbered, placesIn, VERSION } from "./version-in-text.ts";
 
-const KIND = '{"kind":"';
-const API_VERSION = '","apiVersion":"';
-const META = '"metadata":{';
-/** Quotes inside values are escaped, so this cannot stand in a name before it. */
-const UID = '"uid":"';
-const VERSION = ',"resourceVersion":"';
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const LINE_END = 0x0a;
 /** Larger objects are few, and looking for parts that others have takes longer than it saves. */
 const SHARED_BYTES_MAX = 32 << 10;
@@ -318,16 +310,13 @@ export class Revision {
 
   /** Puts the resourceVersion in; false if the text has not the form that we write. */
   #inject(stored: Buffer): boolean {
-    const at = metaStart(stored);
-    const uid = at < 0 ? -1 : find(stored, UID, at);
-    const start = uid < 0 ? 0 : plainEnd(stored, uid + UID.length) + 1;
-    if (start === 0) return false;
-    const there = standsAt(stored, start, VERSION);
-    const end = there ? stored.indexOf(QUOTE, start + VERSION.length) + 1 : start;
+    const places = placesIn(stored);
+    if (places === undefined) return false;
+    const { metadata, versionStart, versionEnd } = places;
     const version = this.number === 0 ? "" : `${VERSION}${this.number}"`;
-    this.#join(stored, start, version, end);
-    this.#itemStart = at;
-    this.#versionStart = this.number === 0 ? 0 : start + VERSION.length;
+    this.#join(stored, versionStart, version, versionEnd);
+    this.#itemStart = metadata;
+    this.#versionStart = this.number === 0 ? 0 : versionStart + VERSION.length;
     return true;
   }
 
@@ -344,58 +333,6 @@ export class Revision {
     line[length] = LINE_END;
     this.#line = line;
   }
-}
-
-/** Where metadata begins if kind and apiVersion stand before it, as we write them; otherwise -1. */
-function metaStart(text: Buffer): number {
-  if (!standsAt(text, 0, KIND)) return -1;
-  const kindEnd = plainEnd(text, KIND.length);
-  if (kindEnd < 0 || !standsAt(text, kindEnd, API_VERSION)) return -1;
-  const end = plainEnd(text, kindEnd + API_VERSION.length);
-  return end >= 0 && standsAt(text, end, `",${META}`) ? end + 2 : -1;
-}
-
-/** Where a string without escapes ends; -1 if it has some. */
-function plainEnd(text: Buffer, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    if (text[at] === QUOTE) return at;
-    if (text[at] === BACKSLASH) return -1;
-  }
-  return -1;
-}
-
-// What is looked for is near: a loop is there before a call into the runtime has begun.
-function find(text: Buffer, what: string, from: number): number {
-  for (let at = from; at + what.length <= text.length; at++) {
-    if (standsAt(text, at, what)) return at;
-  }
-  return -1;
-}
-
-function standsAt(text: Buffer, at: number, what: string): boolean {
-  for (let index = 0; index < what.length; index++) {
-    if (text[at + index] !== what.charCodeAt(index)) return false;
-  }
-  return true;
-}
-
-/** The resourceVersion stands behind the uid, as upstream writes it. */
-function numbered(object: KubeObject, number: number): KubeObject {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const meta: Record<string, unknown> = {};
-  const version = number === 0 ? undefined : String(number);
-  const behind = metadata.uid === undefined ? "" : "uid";
-  for (const name in metadata) {
-    if (name !== "resourceVersion") meta[name] = metadata[name as keyof ObjectMeta];
-    if (name === behind && version !== undefined) meta.resourceVersion = version;
-  }
-  if (behind === "" && version !== undefined) meta.resourceVersion = version;
-  return {
-    ...(kind === undefined ? {} : { kind }),
-    ...(apiVersion === undefined ? {} : { apiVersion }),
-    metadata: meta as ObjectMeta,
-    ...rest,
-  };
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

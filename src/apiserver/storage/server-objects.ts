@@ -63,7 +63,7 @@ export class ServerObjects implements Objects {
     // Every write asks for quotas, limits and the like, and most clusters have none.
     if (cache.size === 0) return [];
     const prefix = namespace === "" ? stored.prefix : keyOf(stored, namespace, "");
-    return valuesOf(cache.under(prefix), kind);
+    return valuesOf(cache.list(prefix), kind);
   }
 
   async create<T extends KubeObject>(kind: KindOf<T>, object: T): Promise<Result<T>> {

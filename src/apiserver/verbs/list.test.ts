@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { seededRandom } from "#lib/random.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
 
 async function fill(t: TestApi, names: readonly string[]): Promise<void> {
@@ -8,6 +9,53 @@ async function fill(t: TestApi, names: readonly string[]): Promise<void> {
 
 const namesOf = (list: { items: { metadata: { name: string } }[] }): string[] =>
   list.items.map(({ metadata }) => metadata.name);
+
+/** Creates, replaces and deletes ConfigMaps. Returns what a list showed after each change, by revision. */
+async function changeAtRandom(t: TestApi): Promise<ReadonlyMap<string, readonly string[]>> {
+  const random = seededRandom(7);
+  const alive = new Set<string>();
+  const remembered = new Map<string, readonly string[]>();
+  for (let step = 0; step < 60; step++) {
+    const name = `m${random.integer(20)}`;
+    const url = `${CONFIG_MAPS}/${name}`;
+    const labels = { form: random.next() < 0.5 ? "odd" : "even" };
+    const body = configMap(name, { metadata: { labels }, data: { step: String(step) } });
+    if (!alive.has(name)) {
+      await t.want(201, "POST", CONFIG_MAPS, { body });
+      alive.add(name);
+    } else if (random.next() < 0.5) {
+      await t.want(200, "DELETE", url);
+      alive.delete(name);
+    } else await t.want(200, "PUT", url, { body });
+    const list = await t.want(200, "GET", CONFIG_MAPS);
+    remembered.set(list.metadata.resourceVersion, shownIn(list));
+  }
+  return remembered;
+}
+
+/** All pages of a list at a revision. */
+async function listAt(t: TestApi, revision: string, selector: string): Promise<string[]> {
+  const exact = `resourceVersion=${revision}&resourceVersionMatch=Exact`;
+  const url = `${CONFIG_MAPS}?limit=3${selector}`;
+  const shown: string[] = [];
+  let page = await t.want(200, "GET", `${url}&${exact}`);
+  for (;;) {
+    shown.push(...shownIn(page));
+    const { continue: token, remainingItemCount: remaining } = page.metadata;
+    if (token === undefined) return shown;
+    page = await t.want(200, "GET", `${url}&continue=${token}`);
+    if (selector === "")
+      assert.equal(remaining, page.items.length + (page.metadata.remainingItemCount ?? 0));
+  }
+}
+
+interface ShownMap {
+  readonly metadata: { readonly name: string; readonly labels: { readonly form: string } };
+  readonly data: { readonly step: string };
+}
+
+const shownIn = ({ items }: { readonly items: readonly ShownMap[] }): string[] =>
+  items.map(({ metadata, data }) => `${metadata.name} ${data.step} ${metadata.labels.form}`);
 
 describe("a list", () => {
   test("items are in the order of their keys and have no kind of their own", async () => {
@@ -67,6 +115,31 @@ describe("a list", () => {
       "e",
       "f",
     ]);
+  });
+
+  test("earlier revisions are listed as they were, from the watch window and from the store", async () => {
+    await using t = await startTestApi();
+    const remembered = await changeAtRandom(t);
+    const check = async (): Promise<void> => {
+      for (const [revision, shown] of remembered) {
+        assert.deepEqual(await listAt(t, revision, ""), shown);
+        const odd = shown.filter((text) => text.endsWith("odd"));
+        assert.deepEqual(await listAt(t, revision, "&labelSelector=form%3Dodd"), odd);
+      }
+    };
+    const { cache } = t.api.store;
+    const configMaps = [...cache.all()].find(({ resource }) => resource.plural === "configmaps")!;
+    const oldest = Number([...remembered.keys()][0]);
+    assert.ok(configMaps.completeSince <= oldest);
+    await check();
+    await t.clock.advance(120_000); // the window keeps the last 128 changes however old they are
+    await fill(t, ["later"]);
+    for (let n = 0; n < 130; n++) {
+      const body = configMap("later", { data: { n: String(n) } });
+      await t.want(200, "PUT", `${CONFIG_MAPS}/later`, { body });
+    }
+    assert.ok(configMaps.completeSince >= Number([...remembered.keys()].at(-1)));
+    await check();
   });
 
   test("a page says how many follow it in its namespace", async () => {

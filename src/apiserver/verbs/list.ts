@@ -15,6 +15,7 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { WorkPace } from "#lib/async/work-pace.ts";
 import { StoreError } from "#store/contract.ts";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "../request/continue-token.ts";
@@ -25,6 +26,7 @@ import type { ObjectList } from "../response/answer.ts";
 import { remoteConversionTo, revisionsAs } from "../storage/convert.ts";
 import type { Revision } from "../storage/revision.ts";
 import { statusOfStoreError } from "../storage/store-failures.ts";
+import { CacheState } from "../watch/cache-state.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { parseListVersion } from "./get.ts";
 
@@ -120,6 +122,11 @@ interface Page {
   readonly state?: string | undefined;
 }
 
+type UnnumberedPage = Omit<Page, "revision">;
+
+/** To be compared with a selector an object may have to be parsed: so many take about a millisecond. */
+const STEP_OBJECTS = 32;
+
 /** A page in the version of the request. */
 async function readServedPage(
   verb: VerbRequest,
@@ -154,20 +161,31 @@ async function readPage(
 ): Promise<Result<Page>> {
   const objects = verb.parts.objects.storeOf(verb.resource.stored);
   const cache = objects.cacheOf(verb.resource.stored);
-  if (cache.hasRaw) await cache.normalize(new WorkPace(verb.parts.clock));
+  const pace = new WorkPace(verb.parts.clock);
+  const { limit } = options;
+  if (cache.hasRaw) await cache.normalize(pace);
   if (revision === undefined) {
-    return success(cachedPage(cache, selection, options, startAfter, objects.cache.revision));
+    const shown = objects.cache.revision;
+    const page = await cachedPage(cache, selection, limit, startAfter, pace);
+    return success({ ...page, revision: shown });
   }
   try {
     // A revision ends with its history, even where the cache could still show its state.
     await objects.checkKept(revision);
     // The state at a revision is the current one if nothing has changed since.
     if (revision >= cache.lastChange && objects.cache.current) {
-      return success(cachedPage(cache, selection, options, startAfter, revision));
+      const page = await cachedPage(cache, selection, limit, startAfter, pace);
+      return success({ ...page, revision });
+    }
+    const state = objects.cache.current ? cache.stateAt(revision) : undefined;
+    if (state !== undefined) {
+      const page = await pace.run(pageOfState(state, selection, limit, startAfter));
+      return success({ ...page, revision });
     }
     const { stored } = verb.resource;
     const all = await objects.history(stored, selection.prefix, revision, startAfter, 0);
-    return success({ ...takePage(all.revisions, selection, options.limit), revision });
+    const page = await pace.run(pageOfHistory(all.revisions, selection, limit));
+    return success({ ...page, revision });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     if (error.problem.code !== "Compacted") return failure(statusOfStoreError(error));
@@ -177,30 +195,33 @@ async function readPage(
   }
 }
 
-function cachedPage(
+/** What is shown is the state at the time of the call. */
+async function cachedPage(
   cache: ResourceCache,
   selection: Selection,
-  { limit }: ListOptions,
+  limit: number,
   startAfter: string | undefined,
-  revision: number,
-): Page {
+  pace: WorkPace,
+): Promise<UnnumberedPage> {
   const { prefix, matches, only } = selection;
   if (only !== undefined && limit === 0) {
     const found = cache.get(only);
     const items = found !== undefined && (matches?.(found) ?? true) ? [found] : [];
     count(cache, 1, items);
-    return { items, next: undefined, remaining: 0, revision };
+    return { items, next: undefined, remaining: 0 };
   }
   if (matches !== undefined) {
-    const page = takePage(cache.under(prefix, startAfter), selection, limit);
-    count(cache, cache.count(prefix, startAfter), page.items);
-    return { ...page, revision };
+    const looked = cache.count(prefix, startAfter);
+    const state = new CacheState(cache.fork());
+    const page = await pace.run(pageOfState(state, selection, limit, startAfter));
+    count(cache, looked, page.items);
+    return page;
   }
   const whole = limit === 0 && startAfter === undefined;
   const state = whole ? String(cache.lastChange) : undefined;
   const page = pageOf(cache, prefix, startAfter, limit);
   count(cache, page.items.length, page.items);
-  return { ...page, revision, state };
+  return { ...page, state };
 }
 
 function count({ lists }: ResourceCache, looked: number, found: readonly Revision[]): void {
@@ -215,7 +236,7 @@ function pageOf(
   prefix: string,
   after: string | undefined,
   limit: number,
-): Omit<Page, "revision"> {
+): UnnumberedPage {
   if (limit === 0) return { items: cache.list(prefix, after), next: undefined, remaining: 0 };
   const items = cache.list(prefix, after, limit);
   const last = items.length < limit ? undefined : items.at(-1)!.key;
@@ -223,25 +244,49 @@ function pageOf(
   return { items, next: remaining > 0 ? last : undefined, remaining };
 }
 
-/** Takes up to `limit` matching objects; others that follow count as remaining. */
-function takePage(
-  revisions: Iterable<Revision>,
+/** The same of a state that stays; matching objects may be few among many. */
+function* pageOfState(
+  state: CacheState,
+  { prefix, matches }: Selection,
+  limit: number,
+  after: string | undefined,
+): Steps<UnnumberedPage> {
+  const { items, next } = yield* takeMatching(state.under(prefix, after), matches, limit);
+  // With a selector the answer does not say how many follow.
+  const remaining = next === undefined || matches !== undefined ? 0 : state.count(prefix, next);
+  return { items, next, remaining };
+}
+
+function* pageOfHistory(
+  revisions: readonly Revision[],
   { matches }: Selection,
   limit: number,
-): Omit<Page, "revision"> {
+): Steps<UnnumberedPage> {
+  const { items, next, looked } = yield* takeMatching(revisions, matches, limit);
+  return { items, next, remaining: revisions.length - looked };
+}
+
+interface Taken {
+  readonly items: readonly Revision[];
+  readonly next: string | undefined;
+  readonly looked: number;
+}
+
+/** Takes up to `limit` matching objects, all if that is 0. */
+function* takeMatching(
+  revisions: Iterable<Revision>,
+  matches: Selection["matches"],
+  limit: number,
+): Steps<Taken> {
   const items: Revision[] = [];
-  let next: string | undefined;
-  let remaining = 0;
+  let looked = 0;
   for (const revision of revisions) {
-    if (limit > 0 && items.length >= limit) {
-      next ??= items.at(-1)!.key;
-      remaining += 1;
-      if (matches !== undefined) break;
-      continue;
-    }
+    if (limit > 0 && items.length >= limit) return { items, next: items.at(-1)!.key, looked };
+    looked += 1;
+    if (looked % STEP_OBJECTS === 0) yield;
     if (matches === undefined || matches(revision)) items.push(revision);
   }
-  return { items, next, remaining };
+  return { items, next: undefined, looked };
 }
 
 function tooOld(selection: Selection, { continueToken }: ListOptions, point: ContinuePoint) {

@@ -12,6 +12,8 @@ import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import { JsonBudget } from "../storage/json-budget.ts";
 import type { StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
+import { CacheState } from "./cache-state.ts";
+import { endOf, startOf } from "./key-range.ts";
 import { type Change, WatchWindow } from "./watch-window.ts";
 
 /** Wakes a subscription only for changes of objects with this value, before or after the change. */
@@ -112,19 +114,7 @@ export class ResourceCache {
     return this.#byKey.get(key);
   }
 
-  /** Objects whose keys begin with `prefix`, after the key `after` if given, in order. */
-  *under(prefix: string, after?: string): IterableIterator<Revision> {
-    if (this.#byKey.size === 0) return;
-    for (const [key, revision] of this.#objects.entriesFrom(after ?? prefix)) {
-      if (!key.startsWith(prefix)) {
-        if (key < prefix) continue;
-        return;
-      }
-      if (key !== after) yield revision;
-    }
-  }
-
-  /** The same as an array of at most `countMax`: cheaper when all of them are needed. */
+  /** Objects whose keys begin with `prefix`, after the key `after` if given, in order: `countMax` at most. */
   list(prefix: string, after?: string, countMax?: number): Revision[] {
     if (this.#byKey.size === 0) return [];
     return this.#objects.valuesBetween(startOf(prefix, after), endOf(prefix), countMax);
@@ -138,6 +128,18 @@ export class ResourceCache {
   /** The state as it is now, for a reader that takes its time. */
   fork(): OrderedMap<string, Revision> {
     return this.#objects.fork();
+  }
+
+  /** The state at a revision up to that of now; undefined if the window does not reach back so far. */
+  stateAt(revision: number): CacheState | undefined {
+    const first = this.#window.numberAfter(revision);
+    if (first === undefined) return undefined;
+    const before = new Map<string, Revision | undefined>();
+    for (let number = first; number < this.#window.end; number++) {
+      const { key, previous } = this.#window.at(number)!;
+      if (!before.has(key)) before.set(key, previous);
+    }
+    return new CacheState(this.#objects.fork(), before);
   }
 
   /**
@@ -293,17 +295,6 @@ export class ResourceCache {
     if (byValue?.get(value)?.size === 0) byValue.delete(value);
     if (byValue?.size === 0) this.#triggered.delete(field);
   }
-}
-
-/** The first key that may begin with the prefix and comes after `after`. */
-function startOf(prefix: string, after: string | undefined): string {
-  return after === undefined || after < prefix ? prefix : `${after}\0`;
-}
-
-/** The first key after all that begin with the prefix. */
-function endOf(prefix: string): string {
-  const last = prefix.length - 1;
-  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
 }
 
 const ALWAYS: Trigger = { field: "", value: "" };

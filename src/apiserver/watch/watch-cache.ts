@@ -21,6 +21,7 @@ import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts"
 import { JsonBudget } from "../storage/json-budget.ts";
 import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
+import { CacheSet } from "./cache-set.ts";
 import { ResourceCache } from "./resource-cache.ts";
 
 const PAGE = 1_000;
@@ -49,10 +50,7 @@ export interface WatchCacheOptions {
 
 export class WatchCache {
   readonly #options: WatchCacheOptions;
-  readonly #caches = new Map<StoredResource, ResourceCache>();
-  readonly #byFirst = new Map<string, ResourceCache[]>();
-  /** Caches of earlier definitions of resources, for requests in flight when they changed. */
-  readonly #retired = new WeakMap<StoredResource, ResourceCache>();
+  readonly #caches = new CacheSet();
   readonly #loading = new Set<Loading>();
   readonly #waiters = new Set<Waiter>();
   readonly #deadlines: Deadlines;
@@ -68,11 +66,11 @@ export class WatchCache {
     this.#deadlines = new Deadlines(options.clock);
     const { only } = options;
     if (only !== undefined) {
-      this.#add(new ResourceCache(only, this.#revision, this.#budget));
+      this.#caches.add(new ResourceCache(only, this.#revision, this.#budget));
       return;
     }
     for (const resource of options.resources.stored()) {
-      this.#add(new ResourceCache(resource, this.#revision, this.#budget));
+      this.#caches.add(new ResourceCache(resource, this.#revision, this.#budget));
     }
     options.resources.prepareWith((change, commit) => this.#change(change, commit));
   }
@@ -87,13 +85,11 @@ export class WatchCache {
   }
 
   of(resource: StoredResource): ResourceCache {
-    const cache = this.#caches.get(resource) ?? this.#retired.get(resource);
-    if (cache === undefined) throw new Error(`${resource.plural} has no cache`);
-    return cache;
+    return this.#caches.currentOrRetired(resource);
   }
 
   all(): Iterable<ResourceCache> {
-    return this.#caches.values();
+    return this.#caches.all();
   }
 
   /** Waits until the cache shows this revision; false when `timeoutMs` pass without. */
@@ -121,7 +117,7 @@ export class WatchCache {
     const loaded = new Map<ResourceCache, Revision[]>();
     const prefix = this.#options.only?.prefix ?? REGISTRY;
     const { atRevision, unreadable } = await this.#read(prefix, ({ key, value, modRevision }) => {
-      const cache = this.#cacheOf(key);
+      const cache = this.#caches.ofKey(key);
       if (cache === undefined) return;
       const revisions = loaded.get(cache) ?? [];
       loaded.set(cache, revisions);
@@ -130,8 +126,8 @@ export class WatchCache {
     this.#revision = atRevision;
     this.#loaded = true;
     this.#loads += 1;
-    for (const cache of this.#caches.values()) cache.load(loaded.get(cache) ?? [], atRevision);
-    for (const key of unreadable) this.#cacheOf(key)?.unreadable.add(key);
+    for (const cache of this.#caches.all()) cache.load(loaded.get(cache) ?? [], atRevision);
+    for (const key of unreadable) this.#caches.ofKey(key)?.unreadable.add(key);
     for (const loading of this.#loading) loading.isBroken = true; // changes in between are lost
     this.#settleWaiters();
   }
@@ -199,7 +195,7 @@ export class WatchCache {
     const nowMs = this.#options.clock.nowMs();
     for (const event of batch.events) {
       for (const loading of this.#loading) keepFor(loading, event);
-      const cache = this.#cacheOf(event.key);
+      const cache = this.#caches.ofKey(event.key);
       if (cache !== undefined) this.#applyReadable(cache, event, nowMs);
     }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
@@ -212,7 +208,7 @@ export class WatchCache {
     const { clock } = this.#options;
     const revision = this.#revision;
     this.#trimTimer = clock.schedule(TRIM_AFTER_MS, () => {
-      for (const cache of this.#caches.values()) cache.trim(clock.nowMs());
+      for (const cache of this.#caches.all()) cache.trim(clock.nowMs());
       this.#trimTimer = undefined;
       if (this.#revision > revision) this.#trimLater();
     });
@@ -273,21 +269,21 @@ export class WatchCache {
   async #change({ old, next }: RegistryChange, commit: () => void): Promise<void> {
     const before = old?.ownsStorage ? this.#caches.get(old.stored) : undefined;
     if (next === undefined || !next.ownsStorage) {
-      if (before !== undefined) this.#retire(before);
+      if (before !== undefined) this.#caches.retire(before);
       commit();
       before?.remove();
       return;
     }
     if (before !== undefined && isStoredAlike(before.resource, next.stored)) {
-      this.#retire(before);
+      this.#caches.retire(before);
       before.redefine(next.stored);
-      this.#add(before);
+      this.#caches.add(before);
       commit();
       return;
     }
     await this.#loadOne(next.stored, (cache) => {
-      if (before !== undefined) this.#retire(before);
-      this.#add(cache);
+      if (before !== undefined) this.#caches.retire(before);
+      this.#caches.add(cache);
       commit();
       if (before === undefined) return;
       cache.replace(before);
@@ -337,30 +333,6 @@ export class WatchCache {
       if (waiter.revision <= this.#revision) this.#settle(waiter, true);
     }
   }
-
-  #add(cache: ResourceCache): void {
-    const { resource } = cache;
-    this.#caches.set(resource, cache);
-    const first = firstSegment(resource.prefix);
-    this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), cache]);
-  }
-
-  /** Stops applying changes to the resource, unless it is added again. */
-  #retire(cache: ResourceCache): void {
-    const { resource } = cache;
-    this.#caches.delete(resource);
-    this.#retired.set(resource, cache);
-    const first = firstSegment(resource.prefix);
-    const left = (this.#byFirst.get(first) ?? []).filter((other) => other !== cache);
-    if (left.length > 0) this.#byFirst.set(first, left);
-    else this.#byFirst.delete(first);
-  }
-
-  #cacheOf(key: string): ResourceCache | undefined {
-    if (!key.startsWith(REGISTRY)) return undefined;
-    const candidates = this.#byFirst.get(firstSegment(key));
-    return candidates?.find(({ resource }) => key.startsWith(resource.prefix));
-  }
 }
 
 const LOSES_CHANGES: ReadonlySet<string> = new Set(["Compacted", "SlowConsumer", "FutureRevision"]);
@@ -402,8 +374,4 @@ function isStoredAlike(a: StoredResource, b: StoredResource): boolean {
 interface Waiter extends Deadline {
   readonly revision: number;
   resolve(reached: boolean): void;
-}
-
-function firstSegment(key: string): string {
-  return key.slice(REGISTRY.length, key.indexOf("/", REGISTRY.length));
 }

@@ -1,5 +1,6 @@
 /** What a real node needs of this machine. */
 import { platform } from "node:os";
+import { cgroupRefusal } from "#host/cgroups.ts";
 import { ensurePrograms, type NeededProgram } from "#host/debian-packages.ts";
 import { BUSYBOX_PACKAGE, DEMO_IMAGE } from "#kubelet/images/demo-image.ts";
 
@@ -23,6 +24,8 @@ export async function nodeRefusal(
 ): Promise<string | undefined> {
   if (platform() !== "linux") return "real nodes need Linux";
   if (process.getuid?.() !== 0) return "real nodes need root";
+  const noCgroups = await cgroupRefusal();
+  if (noCgroups !== undefined) return noCgroups;
   const allowed = mayInstall && process.env.K8TS_NO_INSTALL !== "1";
   const onInstall = (name: string): void => note(`installing the Debian package ${name}`);
   const refusal = await ensurePrograms(PROGRAMS, { allowed, onInstall, signal });

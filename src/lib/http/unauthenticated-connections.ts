@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 const CLIENTS_MAX = 256;
 const LARGE_HEADERS_MAX = 8;
 
-export const SMALL_HEADERS_BYTES_MAX = 32 * 1024;
+export const SMALL_HEADERS_BYTES_MAX = 16 * 1024;
 
 export class UnauthenticatedConnections {
   /** Oldest first; whether it may send large headers. */
