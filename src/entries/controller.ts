@@ -80,7 +80,9 @@ export async function runController(
     write: (line) => process.stderr.write(line),
   });
   const name = controllers[0]?.name ?? "controller";
-  using transport = new HttpsTransport(connectionOf(options.kubeconfig), name);
+  using transport = new HttpsTransport(connectionOf(options.kubeconfig), name, undefined, {
+    http2: { clock },
+  });
   const client = new Client({ transport, clock, random, fieldManager: name });
   const work = async (signal: AbortSignal): Promise<void> => {
     const recorder = new ServerEventRecorder(client, clock, logger);

@@ -64,7 +64,10 @@ async function run(
   const requests = new RequestMetrics(metrics, clock);
   using clients = new AccountClients({
     ...{ connection, clock, random, useAccounts, fieldManager: FIELD_MANAGER },
-    open: (to) => new HttpsTransport(to, FIELD_MANAGER, requests.to(new URL(to.server).host)),
+    open: (to) =>
+      new HttpsTransport(to, FIELD_MANAGER, requests.to(new URL(to.server).host), {
+        http2: { clock },
+      }),
     limitFor: (name) => rateLimitFor(name, rateLimit),
   });
   const client = clients.create("shared");

@@ -103,7 +103,10 @@ export const controllerManagerCommand: Command = {
     const requests = new RequestMetrics(metrics, clock);
     using clients = new AccountClients({
       ...{ connection, clock, random, useAccounts, fieldManager },
-      open: (to) => new HttpsTransport(to, fieldManager, requests.to(new URL(to.server).host)),
+      open: (to) =>
+        new HttpsTransport(to, fieldManager, requests.to(new URL(to.server).host), {
+          http2: { clock },
+        }),
       limitFor: (name) => rateLimitFor(name, rateLimit),
     });
     const client = clients.create("shared");

@@ -66,7 +66,9 @@ async function simulate(args: readonly string[], signal: AbortSignal): Promise<n
   if ("exitCode" in parsed) return parsed.exitCode;
   const { nodes, config, connection, address, port, clientCa, log } = parsed.config;
   const { clock, random, logger } = processSurroundings(log);
-  using transport = new HttpsTransport(connection, "k8ts-simulate");
+  using transport = new HttpsTransport(connection, "k8ts-simulate", undefined, {
+    http2: { clock },
+  });
   const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
   const tls = servingCertificate({ certFile: "", keyFile: "" }, hostname(), clock);
   const authorities = clientCa === undefined ? undefined : readFileSync(clientCa, "utf8");
