@@ -19,9 +19,10 @@ const KINDS: readonly (readonly [group: string, plural: string])[] = [
   ["batch", "jobs"],
   ["", "pods"],
 ];
-const COLUMN_PX = 250;
+/** Five columns fit into a window of 1,280 pixels. */
+const COLUMN_PX = 214;
 const ROW_PX = 46;
-const BOX_WIDTH_PX = 190;
+const BOX_WIDTH_PX = 186;
 const BOX_HEIGHT_PX = 36;
 
 export function GraphView({ namespace }: { readonly namespace: string }) {

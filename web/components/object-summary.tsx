@@ -58,7 +58,7 @@ export function ObjectSummary(props: { readonly resource: Resource; readonly obj
         <Pairs title="Annotations" pairs={metadata.annotations} />
       </dl>
       {(status?.conditions?.length ?? 0) > 0 && (
-        <section aria-label="Conditions">
+        <section class="scrolled" aria-label="Conditions">
           <h2>Conditions</h2>
           <table class="plain">
             <thead>

@@ -56,7 +56,7 @@ export function ObjectView(props: {
                   replaceQuery("tab", each);
                 }}
               >
-                {each}
+                {each === "yaml" ? "YAML" : each}
               </button>
             ))}
           </div>

@@ -7,7 +7,9 @@ export interface UsageHistory {
 }
 
 export function coresText(cores: number): string {
-  return cores < 1 ? `${Math.round(cores * 1000)}m` : cores.toFixed(2);
+  if (cores >= 1) return cores.toFixed(2);
+  const millis = cores * 1000;
+  return `${millis < 10 ? Number(millis.toFixed(1)) : Math.round(millis)}m`;
 }
 
 /** The chart as text, for screen readers. */
