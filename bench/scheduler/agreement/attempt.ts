@@ -1,14 +1,15 @@
 /** Gives one pod to one of two schedulers that watch the same cluster, and puts everything back. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import { DEFAULT_SCHEDULER_NAME } from "#scheduler/config/scheduler-config.ts";
 import type { Decision } from "#scheduler/cycle/decide-node.ts";
 import type { Draft } from "#testing/build.ts";
 import type { SchedulingBench } from "../scheduling-cluster.ts";
 import type { Outcome, Scores } from "./outcome.ts";
+import { type Player, schedulerNameOf } from "./profiles.ts";
 import type { Case, Scenario } from "./scenario.ts";
-import { UPSTREAM_NAME, type UpstreamScheduler } from "./upstream-scheduler.ts";
+import type { UpstreamScheduler } from "./upstream-scheduler.ts";
 
 const POLL_MS = 5;
 
@@ -29,14 +30,14 @@ export interface Players {
 export async function attempt(
   { bench, upstream, decisions }: Players,
   scenario: Scenario,
-  { of }: Case,
-  player: "upstream" | "ours",
+  { of, profile }: Case,
+  player: Player,
   patience: Patience,
 ): Promise<Outcome | undefined> {
   const { pod, seeds } = of(player);
   for (const seed of seeds) await seed.create(bench);
   await systemClock.sleep(patience.settleMs);
-  const schedulerName = player === "upstream" ? UPSTREAM_NAME : DEFAULT_SCHEDULER_NAME;
+  const schedulerName = schedulerNameOf(player, profile);
   const namespace = pod.metadata?.namespace ?? "";
   const name = pod.metadata?.name ?? "";
   try {
@@ -62,7 +63,19 @@ export async function attempt(
     for (const seed of seeds) await seed.remove(bench);
     await restore(bench, scenario.running);
     await systemClock.sleep(patience.settleMs);
+    if (await removeClaimsOf(bench, namespace, name)) await systemClock.sleep(patience.settleMs);
   }
+}
+
+/** Schedulers make ResourceClaims for extended resources; nothing else removes them here. */
+async function removeClaimsOf(bench: SchedulingBench, namespace: string, pod: string) {
+  const made = [...bench.objects.list(resourceClaimKind, namespace)].filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ name }) => name === pod),
+  );
+  for (const { metadata } of made) {
+    await bench.remove(resourceClaimKind, namespace, metadata.name ?? "");
+  }
+  return made.length > 0;
 }
 
 interface Answer {

@@ -89,6 +89,15 @@ export function schedulerFlags(): Parser {
   return parser;
 }
 
+/** The flags with the values that they have, for /flagz. */
+export function flagValues(parser: Parser): Readonly<Record<string, string>> {
+  const values = Object.entries(parser.opts<Record<string, unknown>>());
+  const nameOf = new Map(
+    parser.options.map((option) => [option.attributeName(), option.long?.slice(2) ?? ""]),
+  );
+  return Object.fromEntries(values.map(([key, value]) => [nameOf.get(key) ?? key, String(value)]));
+}
+
 /** Those of the flags without effect that were given. */
 export function flagsWithoutEffect(parser: Parser): readonly string[] {
   const isGiven = (name: string): boolean =>
