@@ -30,7 +30,7 @@ export interface Players {
 export async function attempt(
   { bench, upstream, decisions }: Players,
   scenario: Scenario,
-  { of, profile }: Case,
+  { of, profile, makesClaim }: Case,
   player: Player,
   patience: Patience,
 ): Promise<Outcome | undefined> {
@@ -45,6 +45,10 @@ export async function attempt(
     const created = await bench.tryCreatePod({ ...pod, spec: { ...pod.spec, schedulerName } });
     if (!created) return undefined;
     const first = await answer.get(patience.answerMs);
+    // kube-scheduler keeps devices for a pod that goes while its claim is being made.
+    if (makesClaim && first.node !== undefined) {
+      await untilBound(bench, namespace, name, patience.answerMs);
+    }
     const victims = first.isPreempting ? await victimsOf(bench, scenario, patience) : [];
     const scores =
       player === "upstream"
@@ -65,6 +69,18 @@ export async function attempt(
     await systemClock.sleep(patience.settleMs);
     if (await removeClaimsOf(bench, namespace, name)) await systemClock.sleep(patience.settleMs);
   }
+}
+
+async function untilBound(
+  { objects }: SchedulingBench,
+  namespace: string,
+  name: string,
+  answerMs: number,
+): Promise<void> {
+  const endMs = performance.now() + answerMs;
+  const isBound = (): boolean =>
+    (objects.get(podKind, namespace, name)?.spec.nodeName ?? "") !== "";
+  while (!isBound() && performance.now() < endMs) await systemClock.sleep(POLL_MS);
 }
 
 /** Schedulers make ResourceClaims for extended resources; nothing else removes them here. */

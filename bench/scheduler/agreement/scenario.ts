@@ -23,6 +23,8 @@ export interface Case {
   readonly name: string;
   /** The profile of the scheduler that the pod names. */
   readonly profile: ProfileName;
+  /** The scheduler makes a ResourceClaim for the pod. */
+  readonly makesClaim: boolean;
   of(tag: string): { readonly pod: Draft<Pod>; readonly seeds: readonly Seed[] };
 }
 
@@ -62,7 +64,7 @@ function caseOf(dice: Dice, name: string): Case {
   const volume = dice.chance(0.25) ? podVolume(dice, namespace) : undefined;
   const devices = dice.chance(0.2) ? podDevices(dice, namespace) : undefined;
   return {
-    ...{ name, profile },
+    ...{ name, profile, makesClaim: isForDevices },
     of: (tag) => {
       const mounted = volume?.(tag);
       const claimed = devices?.(tag);
