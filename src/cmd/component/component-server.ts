@@ -159,7 +159,7 @@ async function mayRead(client: Client, user: User, path: string): Promise<boolea
     kind: "SubjectAccessReview",
     metadata: {},
     spec: { ...user, nonResourceAttributes: { path, verb: "get" } },
-  } as unknown as SubjectAccessReview;
+  } as SubjectAccessReview;
   const access = await client.ask(subjectAccessReviewKind, question);
   return access.ok && access.value.status?.allowed === true;
 }
