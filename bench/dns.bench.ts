@@ -9,8 +9,8 @@ import { createSocket, type Socket } from "node:dgram";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Service } from "#api/generated/core.v1.ts";
-import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { defaultConfig } from "#dns/config/dns-config.ts";
 import { createRequestMetrics } from "#dns/server/request-metrics.ts";
 import { Responder } from "#dns/server/responder.ts";
@@ -23,6 +23,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { build } from "#testing/build.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "dns";
@@ -126,17 +127,18 @@ function filledZone(): Zone {
   zone.addNamespace("default");
   for (let i = 0; i < SERVICES; i++) {
     const metadata = { namespace: "default", name: `service-${i}` };
-    const ports = [{ name: "http", port: 80, protocol: "TCP" }];
+    const ports = [{ name: "http", port: 80, protocol: "TCP" as const }];
     const clusterIPs = [`10.96.${i >> 8}.${i & 255}`];
-    zone.putService({ metadata, spec: { clusterIPs, ports } } as unknown as Service);
-    zone.putSlice({
+    zone.putService(build(serviceKind, { metadata, spec: { clusterIPs, ports } }));
+    const slice = build(endpointSliceKind, {
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": metadata.name } },
       endpoints: [1, 2].map((n) => ({
         addresses: [`10.${n}.${i >> 8}.${i & 255}`],
         conditions: {},
       })),
       ports,
-    } as unknown as EndpointSlice);
+    });
+    zone.putSlice(slice);
   }
   return zone;
 }

@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Cache } from "#client/cache.ts";
 import { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
@@ -25,6 +26,7 @@ import { UsageStorage } from "#metrics/resource/usage-storage.ts";
 import { KubeletFetch } from "#metrics/scrape/kubelet-fetch.ts";
 import { scrapeRound } from "#metrics/scrape/run-scraper.ts";
 import { ScrapeMetrics } from "#metrics/scrape/scrape-metrics.ts";
+import { build } from "#testing/build.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "metrics";
@@ -103,14 +105,15 @@ function nodesOf(count: number, port: number): Informer<Node> {
   const client = new Client({ ...shared, transport, fieldManager: "bench" });
   const nodes = new Informer<Node>({ ...shared, client, kind: nodeKind });
   for (let i = 0; i < count; i++) {
-    nodes.cache.put({
-      metadata: { name: `node-${i}`, uid: `node-${i}`, resourceVersion: "1" },
+    const node = build(nodeKind, {
+      metadata: { name: `node-${i}` },
       status: {
         addresses: [{ type: "InternalIP", address: `127.1.${i >> 8}.${i & 255 || 1}` }],
         daemonEndpoints: { kubeletEndpoint: { Port: port } },
         conditions: [{ type: "Ready", status: "True" }],
       },
-    } as unknown as Node);
+    });
+    nodes.cache.put(node);
   }
   return nodes;
 }
@@ -135,8 +138,7 @@ function listRow(): Row {
     storage.endRound();
   }
   for (let i = 0; i < 1_000; i++) {
-    const metadata = { namespace: "default", name: `pod-${i}`, uid: `${i}`, resourceVersion: "1" };
-    pods.put({ metadata, spec: { nodeName: "n" } } as unknown as Pod);
+    pods.put(build(podKind, { metadata: { name: `pod-${i}` }, spec: { nodeName: "n" } }));
   }
   const source = { storage, pods, nodes: new Cache<Node>(), nowMs: () => 30_000 };
   const times = Array.from({ length: 20 }, () => {

@@ -6,6 +6,7 @@
  */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 
 export interface Costs {
@@ -125,8 +126,7 @@ function labelled(pod: Pod): Pod {
 }
 
 function podNamed(name: string): Pod {
-  return {
-    ...{ apiVersion: "v1", kind: "Pod" },
+  return completed(podKind, {
     metadata: { name, namespace: "default", labels: { app: "web", tier: "frontend" } },
     spec: {
       containers: [
@@ -136,7 +136,7 @@ function podNamed(name: string): Pod {
         },
       ],
     },
-  } as unknown as Pod;
+  }) as Pod;
 }
 
 function deployment(name: string): string {

@@ -4,6 +4,7 @@ import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { completed } from "#testing/build.ts";
 
 export const PODS_PER_DEPLOYMENT = 500;
 const POLL_MS = 250;
@@ -53,8 +54,7 @@ export async function lostNodes(client: Client): Promise<number> {
 
 function deployment(name: string): Deployment {
   const labels = { app: name };
-  return {
-    ...{ apiVersion: "apps/v1", kind: "Deployment" },
+  return completed(deploymentKind, {
     metadata: { name, namespace: "default" },
     spec: {
       replicas: PODS_PER_DEPLOYMENT,
@@ -71,5 +71,5 @@ function deployment(name: string): Deployment {
         },
       },
     },
-  } as unknown as Deployment;
+  }) as Deployment;
 }

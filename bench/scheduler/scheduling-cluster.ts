@@ -70,7 +70,9 @@ export class SchedulingBench implements AsyncDisposable {
     return this.#server.api.objects;
   }
 
-  async startScheduler(options: Pick<RunSchedulerOptions, "onDecision"> = {}): Promise<void> {
+  async startScheduler(
+    options: Pick<RunSchedulerOptions, "onDecision" | "config"> = {},
+  ): Promise<void> {
     const user: User = { name: "system:kube-scheduler", groups: ["system:authenticated"] };
     const transport = inProcessTransport(this.#server.api.handle, user, "kube-scheduler");
     const surroundings = { clock: systemClock, random: systemRandom };

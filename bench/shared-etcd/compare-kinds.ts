@@ -111,13 +111,13 @@ async function servedBy(asker: Requester): Promise<ReadonlySet<string>> {
   interface Groups {
     readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
   }
-  const { groups } = (await askJson(asker, "GET", "/apis")) as unknown as Groups;
+  const { groups } = await askJson<Groups>(asker, "GET", "/apis");
   const paths = groups.flatMap(({ versions }) =>
     versions.map((one) => `/apis/${one.groupVersion}`),
   );
   const found = new Set<string>();
   for (const path of ["/api/v1", ...paths]) {
-    const listed = (await askJson(asker, "GET", path)) as unknown as Resources;
+    const listed = await askJson<Resources>(asker, "GET", path);
     for (const { name, verbs } of listed.resources) {
       if (verbs.includes("create") && verbs.includes("get")) {
         found.add(`${listed.groupVersion}/${name}`);

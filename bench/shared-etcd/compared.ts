@@ -21,16 +21,17 @@ export type Compare = (
 ) => AsyncIterable<Compared> | Iterable<Compared>;
 
 /** Rejects with the server's answer if it is no success. */
-export async function askJson(
+/** The answer is taken for a `T`, as its path says. */
+export async function askJson<T extends object = Record<string, unknown>>(
   asker: Requester,
   method: string,
   path: string,
   body?: object,
   contentType = "application/json",
-): Promise<Record<string, unknown>> {
+): Promise<T> {
   const sent = body === undefined ? {} : { contentType, body: JSON.stringify(body) };
   const answer = await asker.ask({ method, path, keep: true, ...sent });
-  return JSON.parse(unchunked(answer)) as Record<string, unknown>;
+  return JSON.parse(unchunked(answer)) as T;
 }
 
 /** kube-apiserver sends some answers in chunks. */

@@ -6,16 +6,25 @@ import type { ServicePortRules } from "./rules/service-rules.ts";
 const LINE = (destination: string, port: number, reply: string): string =>
   `udp      17 29 src=10.0.0.9 dst=${destination} sport=4000 dport=${port} src=${reply} dst=10.0.0.9 sport=5353 dport=4000 mark=0 use=1`;
 
-const DNS = {
+const DNS: ServicePortRules = {
+  id: "default/dns/udp/dns",
   protocol: "udp",
   clusterIp: "10.96.0.10",
   port: 53,
   externalIps: [],
   loadBalancerIps: [],
   nodePort: 30053,
-  cluster: [{ ip: "10.0.0.1", port: 5353 }],
+  cluster: [
+    {
+      ...{ ip: "10.0.0.1", port: 5353, isLocal: true, isReady: true, isServing: true },
+      ...{ isTerminating: false, zoneHints: [], nodeHints: [] },
+    },
+  ],
   local: [],
-} as unknown as ServicePortRules;
+  ...{ sourceRanges: undefined, affinitySeconds: undefined },
+  internal: { policy: "cluster", refuse: undefined },
+  external: { policy: "cluster", refuse: undefined },
+};
 
 const rows = [
   { name: "to a current endpoint: kept", line: LINE("10.96.0.10", 53, "10.0.0.1"), stale: 0 },

@@ -24,6 +24,7 @@ import { SchedulerEvents } from "./cycle/scheduler-events.ts";
 import { DecisionRecords } from "./explain/decision-records.ts";
 import { registerExtensionPoints } from "./metrics/extension-points.ts";
 import { measuredProfile } from "./metrics/measured-profile.ts";
+import { podResourceMetrics } from "./metrics/pod-resource-metrics.ts";
 import { registerQueueMetrics } from "./metrics/queue-metrics.ts";
 import { registerSchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Handle, PluginFactory } from "./plugin.ts";
@@ -61,6 +62,8 @@ export interface RunningScheduler {
   readonly isSynced: boolean;
   /** Whether anything is being decided, bound or written. */
   readonly isBusy: boolean;
+  /** Requests and limits of pods, in Prometheus' text format. */
+  podResourceMetrics(): string;
   /** Resolves when everything has ended after the signal aborted. */
   readonly done: Promise<void>;
 }
@@ -171,6 +174,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   const writing = events.run(signal);
   return {
     records,
+    podResourceMetrics: () => podResourceMetrics(objects.pods.list()),
     synced: synced.then(() => undefined),
     get isSynced() {
       return isSynced;

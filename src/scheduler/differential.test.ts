@@ -5,10 +5,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Node, Pod, PodAffinityTerm } from "#api/generated/core.v1.ts";
+import type { DeviceClass, ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
+import { Cache } from "#client/cache.ts";
 import { type Random, seededRandom } from "#lib/random.ts";
 import { build } from "#testing/build.ts";
 import { startFilters } from "./cycle/filter-run.ts";
@@ -16,7 +21,8 @@ import { findNodes } from "./cycle/find-nodes.ts";
 import { createProfile } from "./cycle/profile.ts";
 import { ReusableResults } from "./cycle/reusable-results.ts";
 import { scoreNodes } from "./cycle/score-nodes.ts";
-import { FITS, type Handle } from "./plugin.ts";
+import { FITS, type Handle, type Plugin } from "./plugin.ts";
+import { sharedDeviceState } from "./plugins/dynamic-resources/device-state.ts";
 import { imageLocality } from "./plugins/image-locality.ts";
 import { interPodAffinity } from "./plugins/inter-pod-affinity.ts";
 import { nodeAffinity } from "./plugins/node-affinity.ts";
@@ -25,7 +31,8 @@ import { nodeResourcesFit } from "./plugins/node-resources-fit.ts";
 import { podTopologySpread } from "./plugins/pod-topology-spread.ts";
 import { taintToleration } from "./plugins/taint-toleration.ts";
 import { Nominator } from "./queue/nominator.ts";
-import { SLOW_SCORES } from "./slow-scores.testing.ts";
+import { GPU, SLOW_SCORES, type SlowWorld } from "./slow-scores.testing.ts";
+import type { ClusterObjects } from "./snapshot/cluster-objects.ts";
 import { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
@@ -39,10 +46,19 @@ const IMAGES = [
   { name: "large:1", sizeBytes: 900_000_000 },
 ];
 const APPS = ["web", "db", "cache"];
+const DRIVER = "gpu.example.com";
 
-interface World {
+interface World extends SlowWorld {
   readonly nodes: Map<string, Node>;
   readonly pods: Map<string, Pod>;
+  readonly slices: Map<string, ResourceSlice>;
+  readonly claims: Map<string, ResourceClaim>;
+}
+
+/** The same slices and claims as the fast scheduler sees them. */
+interface DeviceCaches {
+  readonly slices: Cache<ResourceSlice>;
+  readonly claims: Cache<ResourceClaim>;
 }
 
 describe("differential: random clusters", () => {
@@ -56,14 +72,14 @@ describe("differential: random clusters", () => {
 function compare(seed: number): void {
   const random = seededRandom(seed);
   const snapshot = new Snapshot();
-  const world: World = { nodes: new Map(), pods: new Map() };
-  const objects = { services: { list: () => [] } } as unknown as Handle["objects"];
-  const handle = { snapshot, objects } as Handle;
-  const factories = [
-    ...[taintToleration, nodeAffinity, nodeResourcesFit, podTopologySpread, interPodAffinity],
-    ...[nodeResourcesBalancedAllocation, imageLocality],
-  ];
-  const plugins = factories.map((factory) => factory.create(undefined, handle));
+  // Half of the clusters score an extended resource for which devices stand.
+  const scored = seed % 2 === 0 ? { cpu: 1, memory: 1 } : { cpu: 1, memory: 1, [GPU]: 2 };
+  const world: World = {
+    ...{ nodes: new Map(), pods: new Map(), slices: new Map(), claims: new Map() },
+    scored,
+  };
+  const caches = { slices: new Cache<ResourceSlice>(), claims: new Cache<ResourceClaim>() };
+  const plugins = pluginsFor(snapshot, caches, scored);
   const profile = createProfile("test", (hook) =>
     plugins.filter((plugin) => plugin[hook] !== undefined).map((plugin) => ({ plugin, weight: 1 })),
   );
@@ -71,6 +87,7 @@ function compare(seed: number): void {
   const asked: Pod[] = [];
   for (let i = 0; i < CHANGES; i++) {
     change(random, world, snapshot, i);
+    if (GPU in scored) changeDevices(random, world, caches, i);
     if (i % (CHANGES / QUESTIONS) !== 0) continue;
     const isAgain = asked.length > 0 && random.next() < 0.6;
     const pod = isAgain
@@ -109,6 +126,101 @@ function compare(seed: number): void {
     const raw = feasible.map(({ node }) => affinityScoreSlowly(pod, node!, world));
     assert.deepEqual(affinity?.scores ?? feasible.map(() => 0), spread(raw), `seed ${seed}/${i}`);
   }
+}
+
+function pluginsFor(
+  snapshot: Snapshot,
+  { slices, claims }: DeviceCaches,
+  scored: SlowWorld["scored"],
+): readonly Plugin[] {
+  const deviceClasses = new Cache<DeviceClass>();
+  deviceClasses.put(
+    build(deviceClassKind, {
+      metadata: { name: "large" },
+      spec: {
+        extendedResourceName: GPU,
+        selectors: [{ cel: { expression: `device.attributes["${DRIVER}"].model == "large"` } }],
+      },
+    }),
+  );
+  const objects: Partial<ClusterObjects> = {
+    ...{ services: new Cache(), resourceSlices: slices, resourceClaims: claims, deviceClasses },
+  };
+  // The plugins that are compared use nothing else.
+  const handle = { snapshot, objects } as Handle;
+  const devices = sharedDeviceState();
+  const resources = Object.entries(scored).map(([name, weight]) => ({ name, weight }));
+  const scoringStrategy = { type: "LeastAllocated", resources };
+  return [
+    nodeResourcesFit(devices).create({ scoringStrategy }, handle),
+    nodeResourcesBalancedAllocation(devices).create({ resources }, handle),
+    ...[taintToleration, nodeAffinity, podTopologySpread, interPodAffinity, imageLocality].map(
+      (factory) => factory.create(undefined, handle),
+    ),
+  ];
+}
+
+/** Offers devices on a node or in a zone, or takes them away; allocates some, or frees them. */
+function changeDevices(
+  random: Random,
+  { nodes, slices, claims }: World,
+  caches: DeviceCaches,
+  i: number,
+): void {
+  const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!;
+  const kind = random.integer(6);
+  if (kind < 2) {
+    const name = random.next() < 0.8 ? pick([...nodes.keys()]) : `z${random.integer(3)}`;
+    const slice = randomSlice(random, name, String(i + 1));
+    slices.set(name, slice);
+    caches.slices.put(slice);
+  } else if (kind === 2 && slices.size > 2) {
+    const name = pick([...slices.keys()]);
+    caches.slices.remove(slices.get(name)!);
+    slices.delete(name);
+  } else if (kind === 3 && claims.size > 2) {
+    const name = pick([...claims.keys()]);
+    caches.claims.remove(claims.get(name)!);
+    claims.delete(name);
+  } else if (slices.size > 0) {
+    const { spec } = pick([...slices.values()]);
+    const claim = build(resourceClaimKind, {
+      metadata: { name: `c${i}`, resourceVersion: String(i + 1) },
+      spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "large" } }] } },
+      status: {
+        allocation: {
+          devices: {
+            results: [
+              {
+                ...{ request: "r", driver: DRIVER, pool: spec.pool.name },
+                device: pick(spec.devices ?? []).name,
+                adminAccess: random.next() < 0.2,
+              },
+            ],
+          },
+        },
+      },
+    });
+    claims.set(`c${i}`, claim);
+    caches.claims.put(claim);
+  }
+}
+
+function randomSlice(random: Random, name: string, resourceVersion: string): ResourceSlice {
+  const nodeSelectorTerms = [
+    { matchExpressions: [{ key: ZONE, operator: "In" as const, values: [name] }] },
+  ];
+  return build(resourceSliceKind, {
+    metadata: { name, resourceVersion },
+    spec: {
+      ...{ driver: DRIVER, pool: { name, generation: 1, resourceSliceCount: 1 } },
+      ...(name.startsWith("z") ? { nodeSelector: { nodeSelectorTerms } } : { nodeName: name }),
+      devices: Array.from({ length: 1 + random.integer(4) }, (_, index) => ({
+        name: `d${index}`,
+        attributes: { model: { string: random.next() < 0.7 ? "large" : "small" } },
+      })),
+    },
+  });
 }
 
 /** Adds, changes or removes a node or a pod in both. */
@@ -152,6 +264,7 @@ function randomNode(random: Random, name: string): Node {
         cpu: String(1 + random.integer(4)),
         memory: `${4 + random.integer(4)}Gi`,
         pods: "20",
+        ...(random.next() < 0.2 ? { [GPU]: String(1 + random.integer(3)) } : {}),
       },
       images: images.map(({ name, sizeBytes }) => ({ names: [name], sizeBytes })),
     },
@@ -185,6 +298,7 @@ function randomPod(random: Random, name: string, nodeName: string | undefined): 
             requests: {
               cpu: `${random.integer(15) * 100}m`,
               ...(random.next() < 0.5 ? { memory: `${random.integer(5) * 100}Mi` } : {}),
+              ...(random.next() < 0.3 ? { [GPU]: String(1 + random.integer(2)) } : {}),
             },
           },
         },
@@ -238,14 +352,22 @@ const podsOn = (node: Node, { pods }: World): Pod[] =>
 const requestOf = ({ spec }: Pod, name: string): number =>
   quantityMilliValue(quantityOf(spec.containers?.[0]?.resources?.requests?.[name] ?? "0"));
 
+const allocatableOf = ({ status }: Node, name: string): number =>
+  quantityMilliValue(quantityOf(status?.allocatable?.[name] ?? "0"));
+
 function hasRoom(pod: Pod, node: Node, world: World): boolean {
   const pods = podsOn(node, world);
   const isEnough = ["cpu", "memory"].every((name) => {
     const used = pods.reduce((sum, one) => sum + requestOf(one, name), 0);
-    const free = quantityMilliValue(quantityOf(node.status?.allocatable?.[name] ?? "0")) - used;
+    const free = allocatableOf(node, name) - used;
     return requestOf(pod, name) === 0 || requestOf(pod, name) <= free;
   });
-  return pods.length < 20 && isEnough;
+  // Devices stand for the resource where no device plugin offers it: that is not asked here.
+  const offered = allocatableOf(node, GPU);
+  const taken = pods.reduce((sum, one) => sum + requestOf(one, GPU), 0);
+  const asked = requestOf(pod, GPU);
+  const isOffered = asked === 0 || offered === 0 || asked <= offered - taken;
+  return pods.length < 20 && isEnough && isOffered;
 }
 
 const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];

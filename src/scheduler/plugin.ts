@@ -260,8 +260,8 @@ export interface DeviceMetrics {
 }
 
 export interface VolumeMetrics {
-  /** The volumes of a pod could not be bound. */
-  volumeBindingFailed(): void;
+  /** An error, other than a rejection, while volumes were looked for on a node or bound. */
+  volumeStageFailed(stage: "predicate" | "bind"): void;
 }
 
 /** Pods that wait because a plugin's `permit` said so. */

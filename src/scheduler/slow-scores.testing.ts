@@ -3,46 +3,64 @@
  * and every pod for each question. The fast plugins are compared with them.
  */
 import type { Node, Pod, TopologySpreadConstraint } from "#api/generated/core.v1.ts";
+import type { ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
 
 export interface SlowWorld {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly pods: ReadonlyMap<string, Pod>;
+  readonly slices: ReadonlyMap<string, ResourceSlice>;
+  readonly claims: ReadonlyMap<string, ResourceClaim>;
+  /** What the strategies score, with weights. */
+  readonly scored: Readonly<Partial<Record<Resource, number>>>;
 }
+
+/** An extended resource: device plugins offer it, or devices of the model `large` stand for it. */
+export const GPU = "example.com/gpu";
+
+export type Resource = "cpu" | "memory" | typeof GPU;
 
 type Scorer = (pod: Pod, feasible: readonly Node[], world: SlowWorld) => readonly number[];
 
 const HOST = "kubernetes.io/hostname";
 const MEBIBYTE = 1024 * 1024;
 /** In thousandths: what a container without a request counts as. */
-const UNSET = { cpu: 100, memory: 200 * MEBIBYTE * 1_000 } as const;
+const UNSET = { cpu: 100, memory: 200 * MEBIBYTE * 1_000, [GPU]: 0 } as const;
 
 export const SLOW_SCORES: Readonly<Record<string, Scorer>> = {
   NodeResourcesFit: (pod, feasible, world) =>
     feasible.map((node) => {
-      const shares = (["cpu", "memory"] as const).map((name) => {
-        const capacity = allocatableOf(node, name);
-        const all = [...podsOn(node, world), pod];
-        const used = all.reduce((sum, one) => sum + (requestOf(one, name) ?? UNSET[name]), 0);
-        return used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity);
-      });
-      return Math.floor((shares[0]! + shares[1]!) / 2);
+      let [sum, weights] = [0, 0];
+      for (const [name, weight] of scoredFor(pod, world)) {
+        const { capacity, used } = stateOf(name, node, world, UNSET[name]);
+        if (capacity === 0) continue;
+        const after = used + (requestOf(pod, name) ?? UNSET[name]);
+        sum += weight * (after > capacity ? 0 : Math.floor(((capacity - after) * 100) / capacity));
+        weights += weight;
+      }
+      return weights === 0 ? 0 : Math.floor(sum / weights);
     }),
 
   NodeResourcesBalancedAllocation: (pod, feasible, world) => {
-    if ((requestOf(pod, "cpu") ?? 0) + (requestOf(pod, "memory") ?? 0) === 0)
-      return zeros(feasible);
-    const evenness = (node: Node, pods: readonly Pod[]): number => {
-      const [cpu = 0, memory = 0] = (["cpu", "memory"] as const).map((name) => {
-        const used = pods.reduce((sum, one) => sum + (requestOf(one, name) ?? 0), 0);
-        return Math.min(1, used / allocatableOf(node, name));
-      });
-      return Math.trunc((1 - Math.abs((cpu - memory) / 2)) * 100);
+    const names = scoredFor(pod, world).map(([name]) => name);
+    if (names.every((name) => (requestOf(pod, name) ?? 0) === 0)) return zeros(feasible);
+    const evenness = (shares: readonly number[]): number => {
+      const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length;
+      const variance = shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / shares.length;
+      const deviation =
+        shares.length === 2 ? Math.abs((shares[0]! - shares[1]!) / 2) : Math.sqrt(variance);
+      return Math.trunc((1 - (shares.length < 2 ? 0 : deviation)) * 100);
     };
     return feasible.map((node) => {
-      const pods = podsOn(node, world);
-      return 50 + Math.trunc((50 + evenness(node, [...pods, pod]) - evenness(node, pods)) / 2);
+      const states = names
+        .map((name) => ({ ...stateOf(name, node, world, 0), asked: requestOf(pod, name) ?? 0 }))
+        .filter(({ capacity }) => capacity > 0);
+      const before = states.map(({ capacity, used }) => Math.min(1, used / capacity));
+      const after = states.map(({ capacity, used, asked }) =>
+        Math.min(1, (used + asked) / capacity),
+      );
+      return 50 + Math.trunc((50 + evenness(after) - evenness(before)) / 2);
     });
   },
 
@@ -147,12 +165,54 @@ function podsOn({ metadata }: Node, { pods }: SlowWorld): readonly Pod[] {
   return [...pods.values()].filter(({ spec }) => spec.nodeName === metadata.name);
 }
 
+/** Extended resources count for pods that ask for them only. */
+function scoredFor(pod: Pod, { scored }: SlowWorld): readonly (readonly [Resource, number])[] {
+  return (Object.entries(scored) as [Resource, number][]).filter(
+    ([name]) => name !== GPU || (requestOf(pod, name) ?? 0) > 0,
+  );
+}
+
+/** What the node has of the resource and what is in use, in thousandths. */
+function stateOf(
+  name: Resource,
+  node: Node,
+  world: SlowWorld,
+  unset: number,
+): { readonly capacity: number; readonly used: number } {
+  const capacity = allocatableOf(node, name);
+  if (name === GPU && capacity === 0) return devicesOf(node, world);
+  const used = podsOn(node, world).reduce((sum, one) => sum + (requestOf(one, name) ?? unset), 0);
+  return { capacity, used };
+}
+
+function devicesOf(node: Node, { slices, claims }: SlowWorld) {
+  let [capacity, used] = [0, 0];
+  for (const { spec } of slices.values()) {
+    const zones = spec.nodeSelector?.nodeSelectorTerms?.[0]?.matchExpressions?.[0]?.values ?? [];
+    const isHere =
+      spec.nodeName === node.metadata.name ||
+      zones.includes(node.metadata.labels?.["topology.kubernetes.io/zone"] ?? "");
+    for (const { name, attributes } of isHere ? (spec.devices ?? []) : []) {
+      if (attributes?.model?.string !== "large") continue;
+      capacity += 1_000;
+      const isUsed = [...claims.values()].some(({ status }) =>
+        (status?.allocation?.devices.results ?? []).some(
+          (result) =>
+            result.pool === spec.pool.name && result.device === name && result.adminAccess !== true,
+        ),
+      );
+      if (isUsed) used += 1_000;
+    }
+  }
+  return { capacity, used };
+}
+
 /** In thousandths; undefined if the container asks for none. */
-function requestOf({ spec }: Pod, name: "cpu" | "memory"): number | undefined {
+function requestOf({ spec }: Pod, name: Resource): number | undefined {
   const quantity = spec.containers?.[0]?.resources?.requests?.[name];
   return quantity === undefined ? undefined : quantityMilliValue(quantityOf(quantity));
 }
 
-function allocatableOf({ status }: Node, name: "cpu" | "memory"): number {
+function allocatableOf({ status }: Node, name: Resource): number {
   return quantityMilliValue(quantityOf(status?.allocatable?.[name] ?? "0"));
 }

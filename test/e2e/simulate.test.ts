@@ -15,6 +15,7 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { completed } from "#testing/build.ts";
 import {
   buildProgram,
   PROGRAM,
@@ -46,9 +47,7 @@ function clientOf(kubeconfig: string): {
 function deployment(replicas: number): Deployment {
   const labels = { app: "web" };
   const annotations = { "sim.k8ts.io/logs": "listening\nready" };
-  return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
+  return completed(deploymentKind, {
     metadata: { name: "web", namespace: "default" },
     spec: {
       replicas,
@@ -58,7 +57,7 @@ function deployment(replicas: number): Deployment {
         spec: { containers: [{ name: "web", image: "web" }] },
       },
     },
-  } as unknown as Deployment;
+  }) as Deployment;
 }
 
 describe("k8ts up --simulate", () => {
@@ -151,11 +150,10 @@ describe("k8ts up --simulate", () => {
       await simulate.says(/2 simulated nodes are registered/);
       const there = clientOf(otherConfig);
       using _transport = there.transport;
-      const pod = {
-        ...{ apiVersion: "v1", kind: "Pod" },
+      const pod = completed(podKind, {
         metadata: { name: "short", namespace: "default", labels: { ends: "soon" } },
         spec: { restartPolicy: "Never", containers: [{ name: "c", image: "c" }] },
-      } as unknown as Pod;
+      }) as Pod;
       await until(async () => ((await there.client.create(podKind, pod)).ok ? true : undefined));
       await until(async () => {
         const found = await there.client.get(podKind, { namespace: "default", name: "short" });

@@ -1,14 +1,15 @@
 /** Gives one pod to one of two schedulers that watch the same cluster, and puts everything back. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import { DEFAULT_SCHEDULER_NAME } from "#scheduler/config/scheduler-config.ts";
 import type { Decision } from "#scheduler/cycle/decide-node.ts";
 import type { Draft } from "#testing/build.ts";
 import type { SchedulingBench } from "../scheduling-cluster.ts";
 import type { Outcome, Scores } from "./outcome.ts";
+import { type Player, schedulerNameOf } from "./profiles.ts";
 import type { Case, Scenario } from "./scenario.ts";
-import { UPSTREAM_NAME, type UpstreamScheduler } from "./upstream-scheduler.ts";
+import type { UpstreamScheduler } from "./upstream-scheduler.ts";
 
 const POLL_MS = 5;
 
@@ -29,14 +30,14 @@ export interface Players {
 export async function attempt(
   { bench, upstream, decisions }: Players,
   scenario: Scenario,
-  { of }: Case,
-  player: "upstream" | "ours",
+  { of, profile, makesClaim }: Case,
+  player: Player,
   patience: Patience,
 ): Promise<Outcome | undefined> {
   const { pod, seeds } = of(player);
   for (const seed of seeds) await seed.create(bench);
   await systemClock.sleep(patience.settleMs);
-  const schedulerName = player === "upstream" ? UPSTREAM_NAME : DEFAULT_SCHEDULER_NAME;
+  const schedulerName = schedulerNameOf(player, profile);
   const namespace = pod.metadata?.namespace ?? "";
   const name = pod.metadata?.name ?? "";
   try {
@@ -44,6 +45,10 @@ export async function attempt(
     const created = await bench.tryCreatePod({ ...pod, spec: { ...pod.spec, schedulerName } });
     if (!created) return undefined;
     const first = await answer.get(patience.answerMs);
+    // kube-scheduler keeps devices for a pod that goes while its claim is being made.
+    if (makesClaim && first.node !== undefined) {
+      await untilBound(bench, namespace, name, patience.answerMs);
+    }
     const victims = first.isPreempting ? await victimsOf(bench, scenario, patience) : [];
     const scores =
       player === "upstream"
@@ -62,7 +67,31 @@ export async function attempt(
     for (const seed of seeds) await seed.remove(bench);
     await restore(bench, scenario.running);
     await systemClock.sleep(patience.settleMs);
+    if (await removeClaimsOf(bench, namespace, name)) await systemClock.sleep(patience.settleMs);
   }
+}
+
+async function untilBound(
+  { objects }: SchedulingBench,
+  namespace: string,
+  name: string,
+  answerMs: number,
+): Promise<void> {
+  const endMs = performance.now() + answerMs;
+  const isBound = (): boolean =>
+    (objects.get(podKind, namespace, name)?.spec.nodeName ?? "") !== "";
+  while (!isBound() && performance.now() < endMs) await systemClock.sleep(POLL_MS);
+}
+
+/** Schedulers make ResourceClaims for extended resources; nothing else removes them here. */
+async function removeClaimsOf(bench: SchedulingBench, namespace: string, pod: string) {
+  const made = [...bench.objects.list(resourceClaimKind, namespace)].filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ name }) => name === pod),
+  );
+  for (const { metadata } of made) {
+    await bench.remove(resourceClaimKind, namespace, metadata.name ?? "");
+  }
+  return made.length > 0;
 }
 
 interface Answer {

@@ -7,10 +7,12 @@
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { readConfig } from "#scheduler/config/read-config.ts";
 import type { Decision } from "#scheduler/cycle/decide-node.ts";
 import { startSchedulingBench } from "../scheduling-cluster.ts";
 import { attempt, type Patience, type Players } from "./attempt.ts";
 import { type Agreement, compareOutcomes } from "./outcome.ts";
+import { configurationOf } from "./profiles.ts";
 import { type Case, type Scenario, scenarioOf } from "./scenario.ts";
 import { UpstreamScheduler } from "./upstream-scheduler.ts";
 
@@ -35,6 +37,7 @@ export async function* compareDecisions(
   await using bench = await startSchedulingBench();
   const decisions = new Map<string, Decision>();
   await bench.startScheduler({
+    config: readConfig(configurationOf("ours")).scheduler,
     onDecision: ({ key }, decision) => {
       if (!decisions.has(key)) decisions.set(key, decision);
     },

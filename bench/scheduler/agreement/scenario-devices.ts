@@ -5,6 +5,7 @@ import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import type { Draft } from "#testing/build.ts";
 import type { Dice } from "../../load/dice.ts";
+import { ANY_DEVICE, LARGE_DEVICE } from "./profiles.ts";
 import { type Seed, seedOf } from "./seed.ts";
 
 const DRIVER = "gpu.example.com";
@@ -14,7 +15,11 @@ export interface PodDevices {
   readonly claims: Draft<NonNullable<Pod["spec"]["resourceClaims"]>>;
 }
 
-export function clusterDevices(dice: Dice, nodeCount: number): readonly Seed[] {
+/**
+ * Pools have names of their own in each scenario: kube-scheduler remembers for as long as it runs
+ * which devices a selector matched, by the name of the pool and of the device.
+ */
+export function clusterDevices(dice: Dice, nodeCount: number, scenario: number): readonly Seed[] {
   const seeds: Seed[] = [
     seedOf(deviceClassKind, {
       metadata: { name: "gpu" },
@@ -23,6 +28,7 @@ export function clusterDevices(dice: Dice, nodeCount: number): readonly Seed[] {
     seedOf(deviceClassKind, {
       metadata: { name: "large" },
       spec: {
+        extendedResourceName: LARGE_DEVICE,
         selectors: [
           {
             cel: {
@@ -32,10 +38,15 @@ export function clusterDevices(dice: Dice, nodeCount: number): readonly Seed[] {
         ],
       },
     }),
+    seedOf(deviceClassKind, {
+      metadata: { name: "any" },
+      spec: { extendedResourceName: ANY_DEVICE },
+    }),
   ];
   for (let index = 0; index < nodeCount; index++) {
     if (dice.chance(0.4)) continue;
     const node = `n${index}`;
+    const pool = `${node}-${scenario}`;
     const devices = Array.from({ length: 1 + dice.integer(3) }, (_, device) => ({
       name: `gpu-${device}`,
       attributes: {
@@ -52,23 +63,23 @@ export function clusterDevices(dice: Dice, nodeCount: number): readonly Seed[] {
         metadata: { name: `slice-${node}` },
         spec: {
           ...{ driver: DRIVER, nodeName: node, devices },
-          pool: { name: node, generation: 1, resourceSliceCount: 1 },
+          pool: { name: pool, generation: 1, resourceSliceCount: 1 },
         },
       }),
     );
-    if (dice.chance(0.3)) seeds.push(usedDevice(node));
+    if (dice.chance(0.3)) seeds.push(usedDevice(node, pool));
   }
   return seeds;
 }
 
 /** The first device of the node belongs to a pod elsewhere. */
-function usedDevice(node: string): Seed {
+function usedDevice(node: string, pool: string): Seed {
   return seedOf(resourceClaimKind, {
     metadata: { name: `used-${node}`, namespace: "default" },
     spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu" } }] } },
     status: {
       allocation: {
-        devices: { results: [{ request: "r", driver: DRIVER, pool: node, device: "gpu-0" }] },
+        devices: { results: [{ request: "r", driver: DRIVER, pool, device: "gpu-0" }] },
       },
       reservedFor: [{ resource: "pods", name: "elsewhere", uid: "uid-elsewhere" }],
     },

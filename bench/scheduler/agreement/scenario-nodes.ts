@@ -5,6 +5,8 @@ import type { Dice } from "../../load/dice.ts";
 
 export const HOST = "kubernetes.io/hostname";
 export const ZONE = "topology.kubernetes.io/zone";
+/** The zone as the driver of EBS volumes names it. */
+const EBS_ZONE = "topology.ebs.csi.aws.com/zone";
 export const GPU = "example.com/gpu";
 export const IMAGE = "registry.example.com/large:1";
 
@@ -29,6 +31,7 @@ function nodeOf(dice: Dice, index: number, zones: number): Draft<Node> {
       labels: {
         [HOST]: name,
         ...dice.maybe(0.9, () => ({ [ZONE]: `z${index % zones}` })),
+        ...dice.maybe(0.6, () => ({ [EBS_ZONE]: `z${index % zones}` })),
         "topology.kubernetes.io/region": "r",
         disk: dice.pick(["ssd", "hdd"]),
         generation: String(dice.integer(4)),

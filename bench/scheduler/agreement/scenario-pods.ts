@@ -20,6 +20,7 @@ export function runningPodOf(dice: Dice, index: number, nodeCount: number): Draf
       terminationGracePeriodSeconds: 30,
       priority: dice.pick([-10, 0, 0, 5]),
       tolerations: [{ operator: "Exists" }],
+      ...dice.maybe(0.25, () => ({ volumes: [inlineDisk(dice)] })),
       containers: [
         {
           ...{ name: "c", image: "x" },
@@ -65,6 +66,12 @@ export function pendingPodOf(dice: Dice): Draft<Pod> {
       ...dice.maybe(0.15, () => ({ resources: { requests: { cpu: dice.pick(["2", "7"]) } } })),
     },
   };
+}
+
+/** An in-tree volume that the driver of EBS attaches. */
+export function inlineDisk(dice: Dice) {
+  const volumeID = `${dice.pick(["", "aws:///"])}vol-${dice.integer(8)}`;
+  return { name: "data", awsElasticBlockStore: { volumeID } };
 }
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -9,9 +9,13 @@ import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import type { Draft } from "#testing/build.ts";
 import type { Dice } from "../../load/dice.ts";
 import { ZONE } from "./scenario-nodes.ts";
+import { inlineDisk } from "./scenario-pods.ts";
 import { type Seed, seedOf } from "./seed.ts";
 
 const DRIVER = "csi.example.com";
+const EBS_DRIVER = "ebs.csi.aws.com";
+const EBS_PLUGIN = "kubernetes.io/aws-ebs";
+const MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins";
 const WAIT = "WaitForFirstConsumer" as const;
 
 /** A volume that a pod mounts, with the objects behind it. */
@@ -28,6 +32,7 @@ export function clusterVolumes(dice: Dice, nodeCount: number): readonly Seed[] {
     { metadata: { name: "immediate" }, provisioner: DRIVER, volumeBindingMode: "Immediate" },
     { metadata: { name: "local" }, provisioner: NO_PROVISIONER, volumeBindingMode: WAIT },
     { metadata: { name: "dynamic" }, provisioner: DRIVER, volumeBindingMode: WAIT },
+    { metadata: { name: "gp2" }, provisioner: EBS_PLUGIN, volumeBindingMode: WAIT },
     { metadata: { name: "zonal" }, provisioner: "other.example.com", volumeBindingMode: WAIT },
   ] as const;
   const capacities = ["z0", "z1"].map((zone) =>
@@ -42,9 +47,14 @@ export function clusterVolumes(dice: Dice, nodeCount: number): readonly Seed[] {
     .filter(() => dice.chance(0.6))
     .map((name) =>
       seedOf(csiNodeKind, {
-        metadata: { name },
+        metadata: {
+          name,
+          annotations: dice.chance(0.7) ? { [MIGRATED]: `kubernetes.io/gce-pd,${EBS_PLUGIN}` } : {},
+        },
         spec: {
-          drivers: [{ name: DRIVER, nodeID: name, allocatable: { count: dice.pick([1, 2, 20]) } }],
+          drivers: [DRIVER, EBS_DRIVER].map((driver) => ({
+            ...{ name: driver, nodeID: name, allocatable: { count: dice.pick([1, 2, 20]) } },
+          })),
         },
       }),
     );
@@ -62,7 +72,11 @@ const NO_PROVISIONER = "kubernetes.io/no-provisioner";
 
 /** Named by `tag`, so that two schedulers get volumes of their own. */
 export function podVolume(dice: Dice, namespace: string): (tag: string) => PodVolume {
-  const kind = dice.pick(["bound", "zone", "immediate", "local", "dynamic", "zonal", "missing"]);
+  const kind = dice.pick([
+    ...["bound", "zone", "immediate", "local", "dynamic", "zonal", "missing"],
+    ...["ebs-zone", "ebs-affinity", "gp2", "ebs-inline", "ebs-wrong", "azure-inline", "no-class"],
+  ]);
+  const disk = inlineDisk(dice);
   const zone = dice.pick(["z0", "z1"]);
   const isHostname = dice.chance(0.3);
   return (tag) => {
@@ -79,7 +93,9 @@ export function podVolume(dice: Dice, namespace: string): (tag: string) => PodVo
         spec: {
           capacity: { storage: "10Gi" },
           accessModes: ["ReadWriteOnce"],
-          csi: { driver: DRIVER, volumeHandle: `handle-${tag}` },
+          ...(draft.spec?.awsElasticBlockStore === undefined
+            ? { csi: { driver: DRIVER, volumeHandle: `handle-${tag}` } }
+            : {}),
           ...draft.spec,
         },
       });
@@ -115,6 +131,23 @@ export function podVolume(dice: Dice, namespace: string): (tag: string) => PodVo
             claim("local"),
           ],
         };
+      case "ebs-zone":
+      case "ebs-affinity":
+      case "ebs-wrong": {
+        const volumeID = kind === "ebs-wrong" ? "aws://zone/disk" : `vol-${tag}`;
+        const spec = { ...bound, awsElasticBlockStore: { volumeID } };
+        const object =
+          kind === "ebs-affinity"
+            ? pv({ spec: { ...spec, ...affinity } })
+            : pv({ metadata: { labels: { [ZONE]: zone } }, spec });
+        return { volume, seeds: [object, claim("local", true)] };
+      }
+      case "ebs-inline":
+        return { volume: disk, seeds: [] };
+      case "azure-inline": {
+        const azureDisk = { diskName: "d", diskURI: "http://d", kind: "Shared" as const };
+        return { volume: { name: "data", azureDisk }, seeds: [] };
+      }
       case "missing":
         return { volume, seeds: [] };
       default:

@@ -9,6 +9,7 @@ import { runtimeClassKind } from "#api/kinds/node/v1/runtime-class.ts";
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import type { Draft } from "#testing/build.ts";
 import { type Dice, diceOf } from "../../load/dice.ts";
+import { ANY_DEVICE, LARGE_DEVICE, PROFILES, type ProfileName } from "./profiles.ts";
 import { clusterDevices, podDevices } from "./scenario-devices.ts";
 import { nodesOf } from "./scenario-nodes.ts";
 import { NAMESPACES, pendingPodOf, RUNTIME_CLASS, runningPodOf } from "./scenario-pods.ts";
@@ -20,6 +21,10 @@ const CASES = 6;
 /** A pod that asks for a node. `tag` names it and its objects, so that each scheduler has its own. */
 export interface Case {
   readonly name: string;
+  /** The profile of the scheduler that the pod names. */
+  readonly profile: ProfileName;
+  /** The scheduler makes a ResourceClaim for the pod. */
+  readonly makesClaim: boolean;
   of(tag: string): { readonly pod: Draft<Pod>; readonly seeds: readonly Seed[] };
 }
 
@@ -45,19 +50,21 @@ export function scenarioOf(seed: number): Scenario {
       ...services(dice),
       ...budgets(dice),
       ...clusterVolumes(dice, nodes.length),
-      ...clusterDevices(dice, nodes.length),
+      ...clusterDevices(dice, nodes.length, seed),
     ],
     cases: Array.from({ length: CASES }, (_, index) => caseOf(dice, `c${index}`)),
   };
 }
 
 function caseOf(dice: Dice, name: string): Case {
-  const pod = pendingPodOf(dice);
+  const profile = dice.chance(0.6) ? "default" : dice.pick(PROFILES);
+  const isForDevices = dice.chance(profile === "default" ? 0.1 : 0.7);
+  const pod = isForDevices ? withDeviceResource(dice, pendingPodOf(dice)) : pendingPodOf(dice);
   const namespace = pod.metadata?.namespace ?? "default";
   const volume = dice.chance(0.25) ? podVolume(dice, namespace) : undefined;
   const devices = dice.chance(0.2) ? podDevices(dice, namespace) : undefined;
   return {
-    name,
+    ...{ name, profile, makesClaim: isForDevices },
     of: (tag) => {
       const mounted = volume?.(tag);
       const claimed = devices?.(tag);
@@ -72,6 +79,15 @@ function caseOf(dice: Dice, name: string): Case {
       };
     },
   };
+}
+
+/** The pod asks for an extended resource that a DeviceClass stands for. */
+function withDeviceResource(dice: Dice, pod: Draft<Pod>): Draft<Pod> {
+  const [first, ...others] = pod.spec?.containers ?? [];
+  const asked = { [dice.pick([LARGE_DEVICE, ANY_DEVICE])]: dice.pick(["1", "2"]) };
+  const { requests, limits } = first?.resources ?? {};
+  const resources = { requests: { ...requests, ...asked }, limits: { ...limits, ...asked } };
+  return { ...pod, spec: { ...pod.spec, containers: [{ ...first, resources }, ...others] } };
 }
 
 function namespaces(): readonly Seed[] {

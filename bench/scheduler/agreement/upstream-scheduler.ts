@@ -3,8 +3,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-
-export const UPSTREAM_NAME = "upstream-scheduler";
+import { configurationOf } from "./profiles.ts";
 
 export interface NodeScores {
   /** The node's weighted scores by plugin. */
@@ -18,14 +17,11 @@ export class UpstreamScheduler implements AsyncDisposable {
 
   constructor(program: string, folder: string, kubeconfig: string) {
     const config = join(folder, "upstream-scheduler.json");
-    const profiles = [{ schedulerName: UPSTREAM_NAME }];
     const clientConnection = { kubeconfig, qps: 5_000, burst: 5_000 };
     const leaderElection = { leaderElect: false };
-    const apiVersion = "kubescheduler.config.k8s.io/v1";
-    const kind = "KubeSchedulerConfiguration";
     writeFileSync(
       config,
-      JSON.stringify({ apiVersion, kind, profiles, clientConnection, leaderElection }),
+      JSON.stringify({ ...configurationOf("upstream"), clientConnection, leaderElection }),
     );
     const flags = ["--config", config, "--secure-port=0", "-v=10", "--logging-format=json"];
     const child = spawn(program, flags, { stdio: ["ignore", "ignore", "pipe"] });
@@ -50,7 +46,7 @@ export class UpstreamScheduler implements AsyncDisposable {
   }
 
   #read(line: string): void {
-    if (!line.includes("node for pod") && !line.includes("final score for pod")) return;
+    if (!line.includes("Plugin scored node") && !line.includes("final score for pod")) return;
     const { msg, pod, node, plugin, score } = JSON.parse(line) as LogLine;
     const key = `${pod.namespace}/${pod.name}`;
     const nodes = this.#scores.get(key) ?? new Map<string, NodeScores>();

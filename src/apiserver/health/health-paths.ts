@@ -7,7 +7,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { PathHandler } from "../request/handler.ts";
-import { type Answer, NO_SNIFFING, textAnswer } from "../response/answer.ts";
+import { NO_SNIFFING, textAnswer } from "../response/answer.ts";
 
 export interface HealthCheck {
   readonly name: string;
@@ -34,9 +34,28 @@ export interface HealthPathsOptions {
 }
 
 export function healthPaths(options: HealthPathsOptions): PathHandler {
+  const answerOf = healthAnswers(options);
+  return ({ path, query }) =>
+    answerOf(path, query)?.then(({ code, text, isWhole }) => {
+      const plain = textAnswer(code, text);
+      return isWhole && code === 200 ? { ...plain, headers: NO_SNIFFING } : plain;
+    });
+}
+
+export interface HealthAnswer {
+  readonly code: 200 | 500;
+  readonly text: string;
+  /** It is about all checks of the path. */
+  readonly isWhole: boolean;
+}
+
+/** Undefined for paths that are no health check. */
+export function healthAnswers(
+  options: HealthPathsOptions,
+): (path: string, query: URLSearchParams) => Promise<HealthAnswer> | undefined {
   const { checks, count } = options;
   const log = createFailureLog(options);
-  return ({ path, query }) => {
+  return (path, query) => {
     const [, root = "", ...rest] = path.split("/");
     if (!Object.hasOwn(checks, root)) return undefined;
     const all = checks[root as keyof HealthChecks];
@@ -47,10 +66,10 @@ export function healthPaths(options: HealthPathsOptions): PathHandler {
   };
 }
 
-async function answerOne({ check }: HealthCheck): Promise<Answer> {
+async function answerOne({ check }: HealthCheck): Promise<HealthAnswer> {
   const why = await check();
-  if (why === undefined) return textAnswer(200, "ok");
-  return textAnswer(500, `internal server error: ${why}\n`);
+  if (why === undefined) return { code: 200, text: "ok", isWhole: false };
+  return { code: 500, text: `internal server error: ${why}\n`, isWhole: false };
 }
 
 async function answerAll(
@@ -58,7 +77,7 @@ async function answerAll(
   checks: readonly HealthCheck[],
   query: URLSearchParams,
   { count, log }: { readonly count: CountCheck; readonly log: LogFailures },
-): Promise<Answer> {
+): Promise<HealthAnswer> {
   const excluded = new Set(query.getAll("exclude"));
   const unknown = new Set(excluded);
   const lines: string[] = [];
@@ -80,10 +99,11 @@ async function answerAll(
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
   }
   log(root, failures);
-  if (Object.keys(failures).length > 0)
-    return textAnswer(500, `${lines.join("")}${root} check failed\n`);
+  if (Object.keys(failures).length > 0) {
+    return { code: 500, text: `${lines.join("")}${root} check failed\n`, isWhole: true };
+  }
   const text = query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok";
-  return { ...textAnswer(200, text), headers: NO_SNIFFING };
+  return { code: 200, text, isWhole: true };
 }
 
 /** Reasons by the name of the check. */

@@ -1,7 +1,7 @@
 /** /metrics in Prometheus' text format, and /metrics/slis with the state of the health checks. */
 import { gzipSync } from "node:zlib";
 import type { Metrics } from "#lib/metrics.ts";
-import type { HealthChecks } from "../health/health-paths.ts";
+import type { HealthCounts } from "../health/health-counts.ts";
 import type { PathHandler } from "../request/handler.ts";
 import type { ApiRequest } from "../request/request.ts";
 import { type Answer, answer } from "../response/answer.ts";
@@ -10,14 +10,13 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=undersc
 
 export interface MetricsPathOptions {
   readonly metrics: Metrics;
-  readonly checks: HealthChecks;
-  /** What is counted of the checks. */
-  readonly checkCounts: Metrics;
+  /** Of the health checks. */
+  readonly checks: HealthCounts;
   readonly startSeconds: number;
 }
 
 export function metricsPath(options: MetricsPathOptions): PathHandler {
-  const { metrics, checks, checkCounts, startSeconds } = options;
+  const { metrics, checks, startSeconds } = options;
   const textAnswer = (text: string, { headers }: ApiRequest): Answer => {
     const zips = ZIPS.test(headers["accept-encoding"] ?? "");
     const bytes = zips ? gzipSync(text, { level: 1 }) : Buffer.from(text);
@@ -35,20 +34,8 @@ export function metricsPath(options: MetricsPathOptions): PathHandler {
   return (request) => {
     if (request.path === "/metrics") return textAnswer(metrics.text(), request);
     if (request.path !== "/metrics/slis") return undefined;
-    return states(checks).then((text) => textAnswer(`${text}${checkCounts.text()}`, request));
+    return checks.text().then((text) => textAnswer(text, request));
   };
 }
 
 const ZIPS = /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/;
-
-async function states(checks: HealthChecks): Promise<string> {
-  const lines: string[] = [];
-  for (const [type, list] of Object.entries(checks)) {
-    for (const { name, check } of list as HealthChecks["readyz"]) {
-      const well = (await check()) === undefined;
-      lines.push(`kubernetes_healthcheck{name="${name}",type="${type}"} ${well ? 1 : 0}\n`);
-    }
-  }
-  const help = "# HELP kubernetes_healthcheck The result of each health check, 1 if it is well.\n";
-  return `${help}# TYPE kubernetes_healthcheck gauge\n${lines.sort().join("")}`;
-}

@@ -1,13 +1,14 @@
 /** All paths that are not about resources, in the order in which they are asked. */
 import type { Descriptions } from "#api/openapi/definition.ts";
 import type { Logger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import { discoveryPaths } from "../discovery/discovery-paths.ts";
 import { OpenApi, type RemoteDefinitions } from "../discovery/openapi.ts";
 import { openApiPaths, type RemoteSchemas } from "../discovery/openapi-paths.ts";
 import type { Health } from "../health/health.ts";
+import { healthCounts } from "../health/health-counts.ts";
 import { healthPaths } from "../health/health-paths.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { PathHandler } from "../request/handler.ts";
@@ -39,6 +40,8 @@ export interface ServerPathsOptions {
   readonly remoteSchemas?: RemoteSchemas & RemoteDefinitions;
 }
 
+const Z_PATHS = ["/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version"];
+
 export function serverPaths(options: ServerPathsOptions): readonly PathHandler[] {
   const { discovery, security, metrics, clock, startMs, flags, externalAddress } = options;
   const nowMs = (): number => clock.nowMs();
@@ -50,22 +53,17 @@ export function serverPaths(options: ServerPathsOptions): readonly PathHandler[]
     options.remoteSchemas,
   );
   const { checks } = options.health;
-  const checkCounts = new Metrics();
-  const checked = checkCounts.counter({
-    name: "kubernetes_healthchecks_total",
-    help: "Health checks that were made, by their outcome.",
-    labels: ["name", "type", "status"],
-  });
+  const counts = healthCounts(checks);
   return [
     healthPaths({
       checks,
-      count: (root, name, well) => checked(name, root, well ? "success" : "error").add(1),
+      count: counts.count,
       clock,
       logger: options.logger,
     }),
     versionPath,
-    metricsPath({ metrics, checks, checkCounts, startSeconds: startMs / 1000 }),
-    zPages({ startMs, nowMs, flags }),
+    metricsPath({ metrics, checks: counts, startSeconds: startMs / 1000 }),
+    zPages({ component: "apiserver", paths: Z_PATHS, startMs, nowMs, flags }),
     ...(options.profiling ? [profilePaths(clock)] : []),
     indexPath(discovery, checks),
     discoveryPaths(discovery, externalAddress),

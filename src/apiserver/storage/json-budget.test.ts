@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { KubeObject } from "#api/kind.ts";
 import { findByKind } from "#api/kinds/built-in-kinds.ts";
+import type { ObjectList } from "../response/answer.ts";
 import { jsonText } from "../response/list-text.ts";
 import { JsonBudget } from "./json-budget.ts";
 import { Revision } from "./revision.ts";
@@ -76,9 +77,8 @@ describe("budget of JSON text", () => {
 
   test("a list of items without text has the same bytes", () => {
     const items = [revision("a"), revision("b")];
-    const list = { kind, items, place: "", state: undefined, revision: 9 } as unknown as Parameters<
-      typeof jsonText
-    >[0];
+    const query = new URLSearchParams();
+    const list: ObjectList = { kind, items, resourceVersion: "9", place: "", query };
     const want = jsonText(list).whole();
     const values = items.map((item) => item.value);
     assert.deepEqual(

@@ -61,8 +61,13 @@ test("component server: /healthz is open to all, /metrics needs authorization", 
   metrics.counter({ name: "things_total", help: "Things.", labels: [] })().add(3);
   const tls = servingCertificate({ certFile: "", keyFile: "" }, "host", clock);
   const life = new AbortController();
+  let isSynced = false;
+  const caches = { name: "caches", check: () => (isSynced ? undefined : "not filled") };
   const port = await startComponentServer(
-    { host: "127.0.0.1", port: 0, tls, metrics, client, clock, random, logger: silentLogger },
+    {
+      ...{ host: "127.0.0.1", port: 0, tls, metrics, client, clock, random, logger: silentLogger },
+      checks: { readyz: [caches] },
+    },
     life.signal,
   );
   const get = (path: string, token?: string, certificate?: KeyPair): Promise<string> =>
@@ -84,7 +89,13 @@ test("component server: /healthz is open to all, /metrics needs authorization", 
       asked.on("error", reject);
       asked.end();
     });
-  for (const path of ["/healthz", "/livez", "/readyz"]) assert.equal(await get(path), "200 ok");
+  for (const path of ["/healthz", "/livez"]) assert.equal(await get(path), "200 ok");
+  assert.equal(await get("/livez?verbose"), "200 [+]ping ok");
+  assert.equal(await get("/readyz"), "500 [-]caches failed: reason withheld");
+  assert.equal(await get("/readyz?exclude=caches"), "200 ok");
+  isSynced = true;
+  assert.equal(await get("/readyz"), "200 ok");
+  assert.equal(await get("/readyz/caches"), "401 Unauthorized");
   assert.equal(await get("/metrics"), "401 Unauthorized");
   assert.equal(await get("/metrics", "nonsense"), "401 Unauthorized");
   const metadata = { namespace: "default", name: "robot" };
@@ -105,6 +116,9 @@ test("component server: /healthz is open to all, /metrics needs authorization", 
   assert.ok((await client.create(clusterRoleBindingKind, binding)).ok);
   assert.equal(await get("/metrics", token), "200 # HELP things_total Things.");
   assert.equal(await get("/nothing", token), "403 Forbidden");
+  const slis =
+    "200 # HELP kubernetes_healthcheck The result of each health check, 1 if it is well.";
+  assert.equal(await get("/metrics/slis", token), slis);
 
   const folder = mkdtempSync(join(tmpdir(), "k8ts-component-test-"));
   try {

@@ -1,6 +1,6 @@
 /**
- * Serves /healthz to all, and /metrics to users whom the API server authorizes. They authenticate with a
- * token, or a client certificate: of the authorities in the file of `--client-ca-file`, which is
+ * Serves /healthz, /livez and /readyz to all, and their single checks, /metrics, /metrics/slis and the
+ * component's own pages to users whom the API server authorizes. They authenticate with a token, or a client certificate: of the authorities in the file of `--client-ca-file`, which is
  * reloaded, else of those that the API server publishes.
  */
 
@@ -11,6 +11,13 @@ import type { TokenReview } from "#api/generated/authentication.v1.ts";
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
+import { healthCounts } from "#apiserver/health/health-counts.ts";
+import {
+  type HealthAnswer,
+  type HealthCheck,
+  type HealthChecks,
+  healthAnswers,
+} from "#apiserver/health/health-paths.ts";
 import type { Client } from "#client/client.ts";
 import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -21,7 +28,10 @@ import { verifiedSubject } from "#pki/verified-subject.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import { followClientAuthorities } from "./client-authorities.ts";
 
-const ALIVE: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
+/** Upstream's default of `--authorization-always-allow-paths`. */
+const OPEN: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
+
+const PING: HealthCheck = { name: "ping", check: () => undefined };
 
 export interface ComponentServerOptions {
   readonly host: string;
@@ -35,6 +45,8 @@ export interface ComponentServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Paths without a check have `ping`. */
+  readonly checks?: Partial<HealthChecks>;
   /** Other pages, also authorized; undefined for a path that does not exist. */
   page?(path: string): string | undefined;
 }
@@ -45,6 +57,7 @@ export async function startComponentServer(
   signal: AbortSignal,
 ): Promise<number> {
   const { host, port, tls, clientCaFile, clock } = options;
+  const health = healthOf(options);
   // An empty list: without one, the authorities of the public web would count.
   const context = { ...tls, ca: [] as string[] };
   const server = await startHttpServer(
@@ -53,7 +66,7 @@ export async function startComponentServer(
       // Clients without a certificate may still show a token.
       tls: { ...context, clientCertificates: "optional" },
       request: (request, reply) => {
-        answer(request, options).then(
+        answer(request, options, health).then(
           ([code, text]) => send(reply, code, text),
           (error: unknown) => send(reply, 500, `${error}\n`),
         );
@@ -71,18 +84,43 @@ export async function startComponentServer(
   return server.port;
 }
 
+interface Health {
+  answer(path: string, query: URLSearchParams): Promise<HealthAnswer> | undefined;
+  /** The state of each check and how often it was asked, for /metrics/slis. */
+  metrics(): Promise<string>;
+}
+
+function healthOf({ checks = {}, clock, logger }: ComponentServerOptions): Health {
+  const { healthz = [PING], livez = [PING], readyz = [PING] } = checks;
+  const all: HealthChecks = { healthz, livez, readyz };
+  const { count, text } = healthCounts(all);
+  return {
+    answer: healthAnswers({ checks: all, count, clock, logger }),
+    metrics: text,
+  };
+}
+
 async function answer(
   { method, url = "/", headers, socket }: IncomingMessage,
   { client, metrics, page }: ComponentServerOptions,
+  health: Health,
 ): Promise<readonly [code: number, text: string]> {
-  const [path = "/"] = url.split("?", 1);
+  const [path = "/", search = ""] = url.split("?", 2);
   if (method !== "GET") return [405, "Method Not Allowed\n"];
-  if (ALIVE.has(path)) return [200, "ok"];
+  const healthAnswer = async (): Promise<readonly [number, string] | undefined> => {
+    const found = await health.answer(path, new URLSearchParams(search));
+    return found && [found.code, found.text];
+  };
+  if (OPEN.has(path)) return (await healthAnswer())!;
   const user =
     certificateUser(socket as TLSSocket) ?? (await tokenUser(client, headers.authorization));
   if (user === undefined) return [401, "Unauthorized\n"];
   if (!(await mayRead(client, user, path))) return [403, "Forbidden\n"];
-  const text = path === "/metrics" ? metrics.text() : page?.(path);
+  const found = await healthAnswer();
+  if (found !== undefined) return found;
+  if (path === "/metrics") return [200, metrics.text()];
+  if (path === "/metrics/slis") return [200, await health.metrics()];
+  const text = page?.(path);
   return text === undefined ? [404, "404 page not found\n"] : [200, text];
 }
 
@@ -121,7 +159,7 @@ async function mayRead(client: Client, user: User, path: string): Promise<boolea
     kind: "SubjectAccessReview",
     metadata: {},
     spec: { ...user, nonResourceAttributes: { path, verb: "get" } },
-  } as unknown as SubjectAccessReview;
+  } as SubjectAccessReview;
   const access = await client.ask(subjectAccessReviewKind, question);
   return access.ok && access.value.status?.allowed === true;
 }

@@ -19,8 +19,12 @@ export interface RunningSchedulerProcess {
   readonly ready: Promise<void>;
   /** Resolves when it has ended, after the signal aborted. */
   readonly done: Promise<void>;
+  /** Whether its caches are filled. */
+  isReady(): boolean;
   /** Whether anything is being decided, bound or written. */
   isBusy(): boolean;
+  /** Requests and limits of pods, in Prometheus' text format. */
+  podResourceMetrics(): string;
   /** Why pods run where they run, or do not run. */
   readonly records: DecisionRecords;
 }
@@ -39,7 +43,9 @@ export function runScheduler(
   return {
     ready: scheduler.synced,
     done: scheduler.done.finally(() => shown[Symbol.dispose]()),
+    isReady: () => scheduler.isSynced,
     isBusy: () => scheduler.isBusy,
+    podResourceMetrics: () => scheduler.podResourceMetrics(),
     records: scheduler.records,
   };
 }

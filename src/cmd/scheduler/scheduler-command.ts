@@ -7,15 +7,19 @@ import { runLeaderElection } from "#client/leader-election.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
-import { explainPod } from "#scheduler/explain/explain-pod.ts";
 import type { Command } from "../command.ts";
 import { startComponentServer } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
-import { runScheduler } from "./run-scheduler.ts";
-import { flagsWithoutEffect, schedulerConfigOf, schedulerFlags } from "./scheduler-flags.ts";
+import { type RunningSchedulerProcess, runScheduler } from "./run-scheduler.ts";
+import {
+  flagsWithoutEffect,
+  flagValues,
+  schedulerConfigOf,
+  schedulerFlags,
+} from "./scheduler-flags.ts";
+import { type SchedulerPagesOptions, schedulerChecks, schedulerPage } from "./scheduler-pages.ts";
 
 const FIELD_MANAGER = "kube-scheduler";
 
@@ -37,17 +41,23 @@ export const schedulerCommand: Command = {
     const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
     using transport = new HttpsTransport(connection, FIELD_MANAGER, requests, { http2: { clock } });
     const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
-    let records: DecisionRecords | undefined;
+    let running: RunningSchedulerProcess | undefined;
     if (serving.port !== 0) {
-      const page = (path: string): string | undefined => whyPage(records, path);
-      const around = { metrics, client, clock, random, logger };
-      await startComponentServer({ ...serving, ...around, page }, signal);
+      const flags = flagValues(parser);
+      const pages: SchedulerPagesOptions = {
+        ...{ running: () => running, startMs: clock.nowMs(), nowMs: () => clock.nowMs(), flags },
+      };
+      const page = (path: string): string | undefined => schedulerPage(path, pages);
+      const checks = schedulerChecks(pages, election !== undefined, signal);
+      const around = { metrics, client, clock, random, logger, checks, page };
+      await startComponentServer({ ...serving, ...around }, signal);
     }
     const lead = async (leading: AbortSignal): Promise<void> => {
       const parts = { client, clock, random, logger, metrics, hostname: hostname() };
-      const running = runScheduler({ ...parts, config: scheduler }, leading);
-      records = running.records;
-      await running.done;
+      const started = runScheduler({ ...parts, config: scheduler }, leading);
+      running = started;
+      await started.done;
+      running = undefined;
     };
     if (election === undefined) await lead(signal);
     else {
@@ -62,13 +72,3 @@ export const schedulerCommand: Command = {
     return 0;
   },
 };
-
-/** `/why/NAMESPACE/POD` in words, `/why/NAMESPACE/POD.json` as data. */
-function whyPage(records: DecisionRecords | undefined, path: string): string | undefined {
-  const match = /^\/why\/([^/]+)\/([^/]+?)(\.json)?$/.exec(path);
-  if (match === null) return undefined;
-  const [, namespace = "", name = "", isJson] = match;
-  const record = records?.of(namespace, name);
-  if (record === undefined) return `No attempt to schedule pod ${namespace}/${name} is known.\n`;
-  return isJson === undefined ? explainPod(record) : `${JSON.stringify(record, undefined, 2)}\n`;
-}

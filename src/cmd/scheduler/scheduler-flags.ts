@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import { readYaml } from "#api/codec/yaml-reader.ts";
-import { goQuote } from "#api/meta/go-quote.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { ConfigError } from "#scheduler/config/config-error.ts";
+import { objectOf } from "#scheduler/config/json-values.ts";
 import {
   electionTimes,
   type LeaderElectionFields,
@@ -89,6 +89,15 @@ export function schedulerFlags(): Parser {
   return parser;
 }
 
+/** The flags with the values that they have, for /flagz. */
+export function flagValues(parser: Parser): Readonly<Record<string, string>> {
+  const values = Object.entries(parser.opts<Record<string, unknown>>());
+  const nameOf = new Map(
+    parser.options.map((option) => [option.attributeName(), option.long?.slice(2) ?? ""]),
+  );
+  return Object.fromEntries(values.map(([key, value]) => [nameOf.get(key) ?? key, String(value)]));
+}
+
 /** Those of the flags without effect that were given. */
 export function flagsWithoutEffect(parser: Parser): readonly string[] {
   const isGiven = (name: string): boolean =>
@@ -149,7 +158,10 @@ function readConfigFile(path: string, flags: Partial<LeaderElectionFields>): Con
     throw new FlagError(`open ${path}: no such file or directory`);
   }
   const parsed = readYaml(text);
-  if (!parsed.ok) throw new FlagError(`--config ${goQuote(path)}: ${parsed.error}`);
+  if (!parsed.ok) throw new FlagError(parsed.error);
+  const { apiVersion, kind } = objectOf(parsed.value);
+  if (!kind) throw new FlagError(`Object 'Kind' is missing in '${text}'`);
+  if (!apiVersion) throw new FlagError(`Object 'apiVersion' is missing in '${text}'`);
   return read(parsed.value, flags);
 }
 

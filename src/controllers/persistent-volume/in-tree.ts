@@ -3,6 +3,7 @@
  * known under another name; what is left of the others can only say what it cannot do.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { MIGRATED_DRIVERS } from "#api/kinds/core/v1/persistent-volume/csi-migration.ts";
 import { PROVISIONED_BY, withAnnotations, withoutAnnotation } from "./binding.ts";
 
 const PREFIX = "kubernetes.io/";
@@ -14,24 +15,13 @@ const MIGRATED_TO = "pv.kubernetes.io/migrated-to";
 export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner";
 export const BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner";
 
-/** The driver that took the place of each. */
-const DRIVERS: Readonly<Record<string, string>> = {
-  "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-  "kubernetes.io/azure-disk": "disk.csi.azure.com",
-  "kubernetes.io/azure-file": "file.csi.azure.com",
-  "kubernetes.io/cinder": "cinder.csi.openstack.org",
-  "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-  "kubernetes.io/portworx-volume": "pxd.portworx.com",
-  "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-};
-
 /** The external provisioner of a class, or why there is none. */
 export type Provisioner =
   | { readonly external: string }
   | { readonly error: string; readonly isKnown: boolean };
 
 export function provisionerOf(name: string): Provisioner {
-  const driver = DRIVERS[name];
+  const driver = MIGRATED_DRIVERS.get(name);
   if (driver !== undefined) return { external: driver };
   if (!name.startsWith(PREFIX)) return { external: name };
   if (name === HOST_PATH) {
@@ -80,7 +70,7 @@ export function withDeletionFinalizer(volume: PersistentVolume): PersistentVolum
   const { annotations = {}, finalizers = [], deletionTimestamp } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY];
   if (provisioner === undefined) return undefined;
-  const isMigrated = DRIVERS[provisioner] !== undefined;
+  const isMigrated = MIGRATED_DRIVERS.has(provisioner);
   if (!isMigrated && !provisioner.startsWith(PREFIX)) return undefined;
   const isDeleted = volume.spec.persistentVolumeReclaimPolicy === "Delete";
   const has = finalizers.includes(PV_CONTROLLER);
@@ -119,7 +109,7 @@ export function withMigratedTo<T extends PersistentVolume | PersistentVolumeClai
     annotations[STORAGE_PROVISIONER] ??
     annotations[BETA_STORAGE_PROVISIONER];
   if (provisioner === undefined) return undefined;
-  const driver = DRIVERS[provisioner];
+  const driver = MIGRATED_DRIVERS.get(provisioner);
   if (annotations[MIGRATED_TO] === driver) return undefined;
   return driver === undefined
     ? withoutAnnotation(object, MIGRATED_TO)

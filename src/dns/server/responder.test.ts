@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import packets from "dns-packet";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { Pod, Service } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import { build } from "#testing/build.ts";
 import { defaultConfig } from "../config/dns-config.ts";
 import { readConfig } from "../config/read-config.ts";
 import { PodAddresses } from "../zone/pod-addresses.ts";
@@ -182,6 +184,7 @@ function ask({ edns = false, name = NAME } = {}): Buffer {
     id: 7,
     flags: packets.RECURSION_DESIRED,
     questions: [{ type: "A", name }],
+    // The types of the library ask for fields that its encoder does not read.
     ...(edns ? { additionals: [opt as unknown as packets.OptAnswer] } : {}),
   });
 }
@@ -255,10 +258,9 @@ function filledResponder({
 } = {}): Responder {
   const zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 });
   zone.addNamespace("default");
-  zone.putService({
-    metadata: { namespace: "default", name: "kubernetes" },
-    spec: { clusterIPs: ["10.96.0.1"], ports: [{ name: "https", port: 443, protocol: "TCP" }] },
-  } as unknown as Service);
+  const ports = [{ name: "https", port: 443, protocol: "TCP" as const }];
+  const metadata = { name: "kubernetes" };
+  zone.putService(build(serviceKind, { metadata, spec: { clusterIPs: ["10.96.0.1"], ports } }));
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
   const routes = new Routes(
@@ -275,10 +277,8 @@ function filledResponder({
     signal,
   );
   const pods = new PodAddresses();
-  pods.put({
-    metadata: { namespace: "default", name: "client" },
-    status: { podIPs: [{ ip: POD_IP }] },
-  } as unknown as Pod);
+  const status = { podIPs: [{ ip: POD_IP }] };
+  pods.put(build(podKind, { metadata: { name: "client" }, status }));
   return new Responder({
     ...{ zone, pods, ttlSeconds: 5, clock, random, routes: () => routes },
     metrics: createRequestMetrics(metrics, { server: "dns://:53", zone: zone.domain }),

@@ -3,6 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { build, type Draft } from "#testing/build.ts";
 import type { Lookup } from "./lookup.ts";
 import type { DnsRecord } from "./records.ts";
 import { Zone } from "./zone.ts";
@@ -143,16 +146,20 @@ function filledZone(): Zone {
   return zone;
 }
 
-function service(name: string, spec: unknown): Service {
-  return { metadata: { namespace: "default", name }, spec } as Service;
+function service(name: string, spec: NonNullable<Draft<Service>["spec"]>): Service {
+  return build(serviceKind, { metadata: { name }, spec });
 }
 
-function slice(service: string, name: string, endpoints: unknown[]): EndpointSlice {
-  return {
-    metadata: { namespace: "default", name, labels: { "kubernetes.io/service-name": service } },
+function slice(
+  service: string,
+  name: string,
+  endpoints: NonNullable<Draft<EndpointSlice>["endpoints"]>,
+): EndpointSlice {
+  return build(endpointSliceKind, {
+    metadata: { name, labels: { "kubernetes.io/service-name": service } },
     endpoints,
     ports: [{ name: "http", protocol: "TCP", port: 80 }],
-  } as unknown as EndpointSlice;
+  });
 }
 
 function show(found: Lookup): string {

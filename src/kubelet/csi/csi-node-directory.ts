@@ -5,6 +5,7 @@
 import type { Node } from "#api/generated/core.v1.ts";
 import type { CSINode, CSINodeDriver } from "#api/generated/storage.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { MIGRATED_DRIVERS } from "#api/kinds/core/v1/persistent-volume/csi-migration.ts";
 import { csiNodeKind } from "#api/kinds/storage/v1/csi-node.ts";
 import { goMapJson } from "#api/meta/go-json.ts";
 import type { Client } from "#client/client.ts";
@@ -13,15 +14,7 @@ import type { CsiDriverInfo, DriverDirectory } from "./csi-drivers.ts";
 const NODE_ID_ANNOTATION = "csi.volume.kubernetes.io/nodeid";
 const MIGRATED_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins";
 /** In-tree volumes that CSI drivers serve now; upstream's kubelet announces the same list. */
-const MIGRATED = [
-  "kubernetes.io/aws-ebs",
-  "kubernetes.io/azure-disk",
-  "kubernetes.io/azure-file",
-  "kubernetes.io/cinder",
-  "kubernetes.io/gce-pd",
-  "kubernetes.io/portworx-volume",
-  "kubernetes.io/vsphere-volume",
-].join(",");
+const MIGRATED = [...MIGRATED_DRIVERS.keys()].join(",");
 const ATTEMPTS_MAX = 5;
 
 export class CsiNodeDirectory implements DriverDirectory {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { PersistentVolume } from "#api/generated/core.v1.ts";
-import type { CSIDriver } from "#api/generated/storage.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
+import { build } from "#testing/build.ts";
 import { csiAccessMode } from "./csi-messages.ts";
 import {
   appliesFsGroup,
@@ -24,7 +25,7 @@ test("CSI access modes: ReadWriteOnce and ReadWriteOncePod depend on SINGLE_NODE
 
 test("CSI fsGroupPolicy: ReadWriteOnceWithFSType needs a file system type and a single writer", () => {
   const volume = (mode: "ReadWriteOnce" | "ReadWriteMany") =>
-    ({ spec: { accessModes: [mode] } }) as unknown as PersistentVolume;
+    build(persistentVolumeKind, { metadata: { name: "v" }, spec: { accessModes: [mode] } });
   const policy = "ReadWriteOnceWithFSType";
   assert.equal(appliesFsGroup(policy, "ext4", volume("ReadWriteOnce")), true);
   assert.equal(appliesFsGroup(policy, "ext4", volume("ReadWriteMany")), false);
@@ -34,13 +35,14 @@ test("CSI fsGroupPolicy: ReadWriteOnceWithFSType needs a file system type and a 
 });
 
 test("CSI volumeLifecycleModes: an inline volume is refused unless the CSIDriver has Ephemeral", () => {
-  const driver = { spec: {} } as unknown as CSIDriver;
+  const driver = build(csiDriverKind, { metadata: { name: "d" }, spec: {} });
   assert.match(whyNotLifecycle(driver, "d", "Ephemeral") ?? "", /"Ephemeral" not supported/);
   assert.match(whyNotLifecycle(undefined, "d", "Ephemeral") ?? "", /no CSIDriver object/);
   assert.equal(whyNotLifecycle(driver, "d", "Persistent"), undefined);
-  const both = {
+  const both = build(csiDriverKind, {
+    metadata: { name: "d" },
     spec: { volumeLifecycleModes: ["Persistent", "Ephemeral"] },
-  } as unknown as CSIDriver;
+  });
   assert.equal(whyNotLifecycle(both, "d", "Ephemeral"), undefined);
 });
 

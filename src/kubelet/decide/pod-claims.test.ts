@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Pod } from "#api/generated/core.v1.ts";
-import type { ResourceClaim } from "#api/generated/resource.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import { build } from "#testing/build.ts";
 import { containerCdiDevices, driversOf, podClaims, whyNotClaim } from "./pod-claims.ts";
 
-const pod = {
+const pod = build(podKind, {
   metadata: { name: "p", uid: "u1" },
   spec: {
     resourceClaims: [
@@ -13,7 +14,7 @@ const pod = {
     ],
   },
   status: { resourceClaimStatuses: [{ name: "made", resourceClaimName: "p-made-x" }] },
-} as unknown as Pod;
+});
 
 test("resourceClaims: names come from the spec or from resourceClaimStatuses", () => {
   assert.deepEqual(podClaims(pod), [
@@ -25,13 +26,13 @@ test("resourceClaims: names come from the spec or from resourceClaimStatuses", (
 
 test("ResourceClaim: a pod that is not in reservedFor may not use it", () => {
   const claim = (uid: string) =>
-    ({
+    build(resourceClaimKind, {
       metadata: { name: "c", uid: "c1" },
       status: {
         reservedFor: [{ resource: "pods", name: "p", uid }],
         allocation: { devices: { results: [{ driver: "d" }, { driver: "d" }, { driver: "e" }] } },
       },
-    }) as unknown as ResourceClaim;
+    });
   assert.equal(
     whyNotClaim(pod, claim("u2")),
     "pod p (u1) is not allowed to use ResourceClaim c (c1)",

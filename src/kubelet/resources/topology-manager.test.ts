@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "vitest";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { createCpuPolicy } from "#kubelet/decide/resources/cpu-policy.ts";
 import { cpuTopology } from "#kubelet/decide/resources/cpu-topology.ts";
 import { initialMemory } from "#kubelet/decide/resources/memory-state.ts";
@@ -12,6 +13,7 @@ import type { MergeOptions } from "#kubelet/decide/resources/topology-hints.ts";
 import { addManagerMetrics } from "#kubelet/node/manager-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import { build } from "#testing/build.ts";
 import { CpuManager } from "./cpu-manager.ts";
 import { parseMemoryCheckpoint } from "./memory-checkpoint.ts";
 import { MemoryManager } from "./memory-manager.ts";
@@ -63,7 +65,7 @@ function guaranteed(uid: string, cpu: string, memory = "10"): Pod {
   const amounts = { cpu, memory };
   const resources = { requests: amounts, limits: amounts };
   const containers = [{ name: "main", image: "x", resources }];
-  return { metadata: { uid, name: uid }, spec: { containers }, status: {} } as unknown as Pod;
+  return build(podKind, { metadata: { uid, name: uid }, spec: { containers } });
 }
 
 test("static CPU manager: whole CPUs are exclusive, the others are shared, over a restart", async () => {

@@ -146,6 +146,7 @@ test("protobuf message: a message that is larger than the writer's room, and the
 });
 
 test("protobuf message: what an encoder had written when it threw is not in the next message", () => {
+  // The encoder must fail on a value that its type forbids.
   const wrong = { name: "left", id: "no number" } as unknown as Partial<Sample>;
   assert.throws(() => sample.encode(wrong));
   assert.deepEqual(sample.encode({ flag: true }).toString("hex"), "2001");

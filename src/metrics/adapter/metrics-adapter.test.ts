@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { Cache } from "#client/cache.ts";
+import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { serveMetrics } from "../serve-metrics.ts";
 import { adapterGroups } from "./metrics-adapter.ts";
@@ -11,9 +14,8 @@ import type { ScrapeTarget } from "./scrape-target.ts";
 const ANNOTATIONS = { "prometheus.io/scrape": "true", "prometheus.io/port": "8080" };
 
 function pod(name: string, podIP: string, nodeName = "real"): Pod {
-  return {
+  return build(podKind, {
     metadata: {
-      namespace: "default",
       name,
       uid: name,
       labels: { app: "web" },
@@ -21,7 +23,7 @@ function pod(name: string, podIP: string, nodeName = "real"): Pod {
     },
     spec: { nodeName, containers: [{ name: "web" }] },
     status: { phase: "Running", podIP },
-  } as unknown as Pod;
+  });
 }
 
 async function startAdapter(pages: (target: ScrapeTarget) => string) {
@@ -31,7 +33,7 @@ async function startAdapter(pages: (target: ScrapeTarget) => string) {
     ["real", {}],
     ["fake", { "sim.k8ts.io/simulated": "true" }],
   ] as const) {
-    nodes.put({ metadata: { name, labels } } as unknown as Node);
+    nodes.put(build(nodeKind, { metadata: { name, labels } }));
   }
   const pods = new Cache<Pod>();
   pods.put(pod("a", "10.0.0.1"));

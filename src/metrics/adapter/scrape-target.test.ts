@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { build } from "#testing/build.ts";
 import { scrapeTarget } from "./scrape-target.ts";
 
-function pod(annotations: Record<string, string>, phase = "Running"): Pod {
-  return {
+function pod(
+  annotations: Record<string, string>,
+  phase: Pod["status"]["phase"] & string = "Running",
+): Pod {
+  return build(podKind, {
     metadata: { name: "p", annotations },
     spec: { containers: [{ name: "c", ports: [{ containerPort: 8080 }] }] },
     status: { phase, podIP: "10.0.0.7" },
-  } as unknown as Pod;
+  });
 }
 
 const ON = { "prometheus.io/scrape": "true" };

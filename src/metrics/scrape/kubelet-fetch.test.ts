@@ -3,8 +3,10 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
+import { build } from "#testing/build.ts";
 import { KubeletFetch } from "./kubelet-fetch.ts";
 
 describe("kubelet fetch", () => {
@@ -44,13 +46,13 @@ describe("kubelet fetch", () => {
 
   function nodeOf(): Node {
     const { port } = server.address() as AddressInfo;
-    return {
+    return build(nodeKind, {
       metadata: { name: "n" },
       status: {
         addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
         daemonEndpoints: { kubeletEndpoint: { Port: port } },
       },
-    } as unknown as Node;
+    });
   }
 
   test("keeps the connection between scrapes, and asks again if the kubelet closed it", async () => {

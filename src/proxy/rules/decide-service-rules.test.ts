@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import type { IpFamily } from "#api/meta/ip-family.ts";
+import { build, type Draft as ObjectDraft } from "#testing/build.ts";
 import { decideServiceRules } from "./decide-service-rules.ts";
 import type { ServicePortRules } from "./service-rules.ts";
 
@@ -23,28 +26,37 @@ const THERE: Draft = { ip: "10.0.0.2", node: "there" };
 const DRAINING = { ready: false, serving: true, terminating: true };
 
 function slice(drafts: readonly Draft[], addressType: IpFamily = "IPv4"): EndpointSlice {
-  return {
+  return build(endpointSliceKind, {
     metadata: { namespace: "ns", name: "web-x" },
     addressType,
     endpoints: drafts.map(({ ip, node, ready = true, serving, terminating, zones, nodes }) => ({
       addresses: [ip],
-      conditions: { ready, serving, terminating },
-      nodeName: node,
+      conditions: {
+        ready,
+        ...(serving === undefined ? {} : { serving }),
+        ...(terminating === undefined ? {} : { terminating }),
+      },
+      ...(node === undefined ? {} : { nodeName: node }),
       hints: {
-        forZones: zones?.map((name) => ({ name })),
-        forNodes: nodes?.map((name) => ({ name })),
+        ...(zones === undefined ? {} : { forZones: zones.map((name) => ({ name })) }),
+        ...(nodes === undefined ? {} : { forNodes: nodes.map((name) => ({ name })) }),
       },
     })),
     ports: [{ name: "p", port: 8080, protocol: "TCP" }],
-  } as unknown as EndpointSlice;
+  });
 }
 
+type ServiceDraft = ObjectDraft<Service>;
+type Ingress = NonNullable<
+  NonNullable<NonNullable<ServiceDraft["status"]>["loadBalancer"]>["ingress"]
+>;
+
 function decide(
-  spec: object,
+  spec: ServiceDraft["spec"],
   endpoints: readonly Draft[],
-  { family = "IPv4" as IpFamily, labels = {}, ingress = [] as object[] } = {},
+  { family = "IPv4" as IpFamily, labels = {}, ingress = [] as Ingress } = {},
 ): readonly ServicePortRules[] {
-  const service = {
+  const service = build(serviceKind, {
     metadata: { namespace: "ns", name: "web", labels },
     spec: {
       type: "ClusterIP",
@@ -54,7 +66,7 @@ function decide(
       ...spec,
     },
     status: { loadBalancer: { ingress } },
-  } as unknown as Service;
+  });
   return decideServiceRules(service, [slice(endpoints, family)], family, NODE);
 }
 

@@ -1,104 +1,27 @@
 /**
  * Refuses fields that a KubeSchedulerConfiguration or the arguments of a built-in plugin do not
- * have, in upstream's words. Arguments of other plugins are theirs to check.
+ * have, and values of another type, in upstream's words. Arguments of other plugins are theirs to
+ * check.
  */
+import { parseDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { HOOKS } from "#scheduler/cycle/profile.ts";
 import { ConfigError } from "./config-error.ts";
+import {
+  CONFIGURATION,
+  type FieldForm,
+  type GoType,
+  PLUGIN_ARGS,
+  type Struct,
+} from "./config-fields.ts";
 import { type Json, listOf, objectOf } from "./json-values.ts";
-
-/** The fields of an object, each with its own form: a plain value, an object or a list of these. */
-type Form = "plain" | { readonly [field: string]: Form } | readonly [Form];
 
 const GROUP = "kubescheduler.config.k8s.io";
 const STRICT = "strict decoding error: ";
 
-const plain = (...names: readonly string[]): Readonly<Record<string, "plain">> =>
-  Object.fromEntries(names.map((name) => [name, "plain"]));
-
-const TYPE = plain("apiVersion", "kind");
-const RESOURCE = plain("name", "weight");
-const SHAPE = [plain("utilization", "score")] as const;
-const EXPRESSIONS = [plain("key", "operator", "values")] as const;
-const NODE_SELECTOR_TERM = { matchExpressions: EXPRESSIONS, matchFields: EXPRESSIONS } as const;
-const PLUGIN_SET = { enabled: [RESOURCE], disabled: [RESOURCE] } as const;
-const PLUGIN_SETS = [...HOOKS, "multiPoint", "placementGenerate", "placementScore"] as const;
-
-const CONFIGURATION: Form = {
-  ...TYPE,
-  ...plain("parallelism", "enableProfiling", "enableContentionProfiling"),
-  ...plain("percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
-  ...plain("delayCacheUntilActive"),
-  leaderElection: {
-    ...plain("leaderElect", "leaseDuration", "renewDeadline", "retryPeriod"),
-    ...plain("resourceLock", "resourceName", "resourceNamespace"),
-  },
-  clientConnection: plain("kubeconfig", "acceptContentTypes", "contentType", "qps", "burst"),
-  profiles: [
-    {
-      ...plain("schedulerName", "percentageOfNodesToScore"),
-      plugins: Object.fromEntries(PLUGIN_SETS.map((name) => [name, PLUGIN_SET])),
-      pluginConfig: [plain("name", "args")],
-    },
-  ],
-  extenders: [
-    {
-      ...plain("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "weight", "bindVerb"),
-      ...plain("enableHTTPS", "httpTimeout", "nodeCacheCapable", "ignorable"),
-      managedResources: [plain("name", "ignoredByScheduler")],
-      tlsConfig: {
-        ...plain("insecure", "serverName", "certFile", "keyFile", "caFile"),
-        ...plain("certData", "keyData", "caData"),
-      },
-    },
-  ],
-};
-
-const ARGS = new Map<string, Form>([
-  ["DefaultPreemption", plain("minCandidateNodesPercentage", "minCandidateNodesAbsolute")],
-  ["DynamicResources", plain("filterTimeout", "bindingTimeout")],
-  ["InterPodAffinity", plain("hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods")],
-  [
-    "NodeAffinity",
-    {
-      addedAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [NODE_SELECTOR_TERM] },
-        preferredDuringSchedulingIgnoredDuringExecution: [
-          { weight: "plain", preference: NODE_SELECTOR_TERM },
-        ],
-      },
-    },
-  ],
-  ["NodeResourcesBalancedAllocation", { resources: [RESOURCE] }],
-  [
-    "NodeResourcesFit",
-    {
-      ...plain("ignoredResources", "ignoredResourceGroups"),
-      scoringStrategy: {
-        type: "plain",
-        resources: [RESOURCE],
-        requestedToCapacityRatio: { shape: SHAPE },
-      },
-    },
-  ],
-  [
-    "PodTopologySpread",
-    {
-      defaultingType: "plain",
-      defaultConstraints: [
-        {
-          ...plain("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "matchLabelKeys"),
-          ...plain("nodeAffinityPolicy", "nodeTaintsPolicy"),
-          labelSelector: { matchLabels: "plain", matchExpressions: EXPRESSIONS },
-        },
-      ],
-    },
-  ],
-  ["VolumeBinding", { bindTimeoutSeconds: "plain", shape: SHAPE }],
-]);
-
-/** Throws ConfigError if there are fields that do not exist. */
+/** Throws ConfigError if there are fields that do not exist, or values of another type. */
 export function checkFields(config: Json): void {
+  const wrong = wrongType(config, CONFIGURATION, [], CONFIGURATION);
+  if (wrong !== undefined) throw new ConfigError(wrong);
   const faults = unknownFields(config, CONFIGURATION, "");
   for (const [i, profile] of listOf(config.profiles).entries()) {
     for (const [k, one] of listOf(objectOf(profile).pluginConfig).entries()) {
@@ -117,34 +40,106 @@ function faultInArgs(
   plugin: string,
   args: Json,
 ): { readonly isStrict: boolean; readonly text: string } | undefined {
-  const form = ARGS.get(plugin);
+  const form = PLUGIN_ARGS.get(plugin);
   if (form === undefined) return undefined;
-  const kind = String(args.kind ?? `${plugin}Args`);
-  if (kind !== `${plugin}Args`) {
-    const types = `not of type ${plugin}Args.${GROUP}, got ${kind}.${GROUP}`;
+  const kind = String(args.kind ?? form.struct);
+  if (kind !== form.struct) {
+    const types = `not of type ${form.struct}.${GROUP}, got ${kind}.${GROUP}`;
     return { isStrict: false, text: `args for plugin ${plugin} were ${types}` };
   }
-  const faults = unknownFields(args, { ...TYPE, ...(form as object) }, "");
+  const decoding = `decoding args for plugin ${plugin}: `;
+  const wrong = wrongType(args, form, [], form);
+  if (wrong !== undefined) return { isStrict: false, text: decoding + wrong };
+  const faults = unknownFields(args, form, "");
   if (faults.length === 0) return undefined;
-  const text = `decoding args for plugin ${plugin}: ${STRICT}${faults.join(", ")}`;
-  return { isStrict: true, text };
+  return { isStrict: true, text: decoding + STRICT + faults.join(", ") };
 }
 
 /** In the order of their names. */
-function unknownFields(value: unknown, form: Form, path: string): string[] {
-  if (form === "plain") return [];
-  if (isList(form)) {
+function unknownFields(value: unknown, form: FieldForm, path: string): string[] {
+  if (typeof form === "string") return [];
+  if (!isStruct(form)) {
     return listOf(value).flatMap((one, i) => unknownFields(one, form[0], `${path}[${i}]`));
   }
   return Object.entries(objectOf(value))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, inner]) => {
       const at = path === "" ? name : `${path}.${name}`;
-      if (!Object.hasOwn(form, name)) return [`unknown field ${goQuote(at)}`];
-      return unknownFields(inner, form[name]!, at);
+      if (!Object.hasOwn(form.fields, name)) return [`unknown field ${goQuote(at)}`];
+      return unknownFields(inner, form.fields[name]!, at);
     });
 }
 
-function isList(form: Exclude<Form, "plain">): form is readonly [Form] {
-  return Array.isArray(form);
+/** The first value of another type than its field has, as Go's decoder says it. */
+function wrongType(
+  value: unknown,
+  form: FieldForm,
+  path: readonly string[],
+  inside: Struct,
+): string | undefined {
+  if (value === undefined || value === null || form === "any") return undefined;
+  const refused = (type: string): string =>
+    `json: cannot unmarshal ${jsonKind(value, form)} into Go struct field ${inside.struct}.${path.join(".")} of type ${type}`;
+  if (typeof form === "string") {
+    if (!fits(value, form)) return refused(form === "duration" ? "string" : form);
+    const parsed = form === "duration" ? parseDuration(String(value)) : undefined;
+    return parsed?.ok === false ? parsed.error : undefined;
+  }
+  if (!isStruct(form)) {
+    if (!Array.isArray(value)) return refused(goTypeOf(form));
+    return firstOf(value, (one) => wrongType(one, form[0], path, inside));
+  }
+  if (typeof value !== "object" || Array.isArray(value)) return refused(goTypeOf(form));
+  return firstOf(Object.entries(value), ([name, inner]) =>
+    Object.hasOwn(form.fields, name)
+      ? wrongType(inner, form.fields[name]!, [...path, name], form)
+      : undefined,
+  );
+}
+
+function firstOf<T>(
+  items: readonly T[],
+  find: (item: T) => string | undefined,
+): string | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function fits(value: unknown, type: GoType): boolean {
+  switch (type) {
+    case "string":
+    case "duration":
+      return typeof value === "string";
+    case "bool":
+      return typeof value === "boolean";
+    case "float32":
+      return typeof value === "number";
+    case "int32":
+    case "int64":
+      return Number.isInteger(value);
+    default:
+      return true;
+  }
+}
+
+function jsonKind(value: unknown, form: FieldForm): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value !== "number") return typeof value;
+  return form === "int32" || form === "int64" ? `number ${value}` : "number";
+}
+
+function goTypeOf(form: FieldForm): string {
+  if (typeof form === "string") return form;
+  if (!isStruct(form)) return `[]${goTypeOf(form[0])}`;
+  const { struct } = form;
+  const isShared = struct.startsWith("LeaderElection") || struct.startsWith("ClientConnection");
+  return `${isShared ? "v1alpha1" : "v1"}.${struct}`;
+}
+
+function isStruct(form: Exclude<FieldForm, GoType>): form is Struct {
+  return "struct" in form;
 }

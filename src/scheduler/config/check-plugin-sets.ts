@@ -13,7 +13,7 @@ export function isRemoved(plugin: string): boolean {
 }
 
 export function removedPlugin(path: Path, plugin: string): FieldError {
-  const text = `was invalid in version "${VERSION}" (KubeSchedulerConfiguration is version "${VERSION}")`;
+  const text = `was invalid in version "v1" (KubeSchedulerConfiguration is version "${VERSION}")`;
   return invalid(path, plugin, text);
 }
 

@@ -15,14 +15,28 @@ export function profileFrom(
   factories: ReadonlyMap<string, PluginFactory>,
   handle: Handle,
 ): Profile {
-  const plugins = createPlugins(config, factories, handle);
-  return createProfile(
-    config.schedulerName,
-    (hook) => enabledFor(hook, config, plugins),
-    config.percentageOfNodesToScore,
-  );
+  const { schedulerName } = config;
+  try {
+    const plugins = createPlugins(config, factories, handle);
+    for (const hook of CHECKED_HOOKS) checkEnabled(hook, config.hooks[hook]?.enabled, plugins);
+    checkMultiPoint(config.multiPoint, plugins);
+    const enabled = (hook: Hook) => enabledFor(hook, config, plugins);
+    checkCounts(schedulerName, enabled);
+    return createProfile(schedulerName, enabled, config.percentageOfNodesToScore);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const where = `initializing profiles: creating profile for scheduler name ${schedulerName}`;
+    throw new ConfigError(`${where}: ${error.message}`);
+  }
 }
 
+/** In the order in which upstream looks at them. */
+const CHECKED_HOOKS: readonly Hook[] = [
+  ...(["preFilter", "filter", "postFilter", "reserve", "preScore", "score"] as const),
+  ...(["preBind", "bind", "postBind", "permit", "preEnqueue", "queueSort"] as const),
+];
+
+/** Plugins that do not exist are left out. */
 function createPlugins(
   { multiPoint, hooks, args }: ProfileConfig,
   factories: ReadonlyMap<string, PluginFactory>,
@@ -31,14 +45,65 @@ function createPlugins(
   const plugins = new Map<string, Plugin>();
   const sets = [multiPoint, ...HOOKS.flatMap((hook) => hooks[hook] ?? [])];
   for (const { name } of sets.flatMap(({ enabled }) => enabled)) {
-    if (plugins.has(name)) continue;
-    const factory = factories.get(name);
-    if (factory === undefined) {
-      throw new ConfigError(`plugin "${name}" does not exist`);
-    }
-    plugins.set(name, factory.create(args[name], handle));
+    const factory = plugins.has(name) ? undefined : factories.get(name);
+    if (factory !== undefined) plugins.set(name, factory.create(args[name], handle));
   }
   return plugins;
+}
+
+function checkEnabled(
+  hook: Hook,
+  enabled: readonly PluginRef[] = [],
+  plugins: ReadonlyMap<string, Plugin>,
+): void {
+  const seen = new Set<string>();
+  for (const { name } of enabled) {
+    const plugin = plugins.get(name);
+    if (plugin === undefined) throw notFound(hook, name);
+    if (plugin[hook] === undefined) {
+      throw new ConfigError(`plugin "${name}" does not extend ${typeOf(hook)} plugin`);
+    }
+    if (seen.has(name)) throw registeredTwice(hook, name);
+    seen.add(name);
+  }
+}
+
+function checkMultiPoint({ enabled }: PluginSet, plugins: ReadonlyMap<string, Plugin>): void {
+  const seen = new Set<string>();
+  for (const { name } of enabled) {
+    const plugin = plugins.get(name);
+    if (plugin === undefined) throw notFound(CHECKED_HOOKS[0]!, name);
+    const first = CHECKED_HOOKS.find((hook) => plugin[hook] !== undefined);
+    if (seen.has(name) && first !== undefined) throw registeredTwice(first, name);
+    seen.add(name);
+  }
+}
+
+function checkCounts(
+  schedulerName: string,
+  enabled: (hook: Hook) => readonly EnabledPlugin[],
+): void {
+  const profile = `for profile with scheduler name "${schedulerName}"`;
+  const sorting = enabled("queueSort").length;
+  if (sorting !== 1) {
+    throw new ConfigError(`only one queue sort plugin required ${profile}, but got ${sorting}`);
+  }
+  if (enabled("bind").length === 0) {
+    throw new ConfigError(`at least one bind plugin is needed ${profile}`);
+  }
+}
+
+function notFound(hook: Hook, name: string): ConfigError {
+  return new ConfigError(`${typeOf(hook)} "${name}" does not exist`);
+}
+
+function registeredTwice(hook: Hook, name: string): ConfigError {
+  return new ConfigError(`plugin "${name}" already registered as "${typeOf(hook)}"`);
+}
+
+/** The name of upstream's type: ScorePlugin. */
+function typeOf(hook: Hook): string {
+  return `${hook[0]!.toUpperCase()}${hook.slice(1)}Plugin`;
 }
 
 /**
@@ -61,17 +126,8 @@ function enabledFor(
   );
   const first = specific.enabled.filter(({ name }) => everywhere.has(name));
   const last = specific.enabled.filter(({ name }) => !everywhere.has(name));
-  return [...first, ...fromMultiPoint, ...last].map((ref) => enabledPlugin(ref, hook, plugins));
-}
-
-function enabledPlugin(
-  { name, weight = 0 }: PluginRef,
-  hook: Hook,
-  plugins: ReadonlyMap<string, Plugin>,
-): EnabledPlugin {
-  const plugin = plugins.get(name)!;
-  if (plugin[hook] === undefined) {
-    throw new ConfigError(`plugin "${name}" does not extend ${hook} plugin`);
-  }
-  return { plugin, weight: weight === 0 ? 1 : weight };
+  return [...first, ...fromMultiPoint, ...last].map(({ name, weight = 0 }) => ({
+    plugin: plugins.get(name)!,
+    weight: weight === 0 ? 1 : weight,
+  }));
 }

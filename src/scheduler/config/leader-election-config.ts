@@ -31,7 +31,7 @@ export function leaderElectionFrom(
   file: Json,
   flags: Partial<LeaderElectionFields>,
 ): LeaderElectionFields {
-  const given = Object.entries(file).filter(([, value]) => value !== undefined && value !== null);
+  const given = Object.entries(file).filter(([, value]) => !isUnset(value));
   const { leaderElect = true, ...texts } = Object.fromEntries(given);
   return {
     ...DEFAULTS,
@@ -39,6 +39,25 @@ export function leaderElectionFrom(
     leaderElect: leaderElect !== false,
     ...flags,
   };
+}
+
+/** Empty texts and durations of zero get the defaults, too. */
+function isUnset(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  if (typeof value !== "string") return false;
+  const parsed = parseDuration(value);
+  return parsed.ok && parsed.nanos === 0n;
+}
+
+/** What upstream says when it makes the elector, after all other checks. */
+export function checkElectionTimes(fields: LeaderElectionFields): void {
+  if (!fields.leaderElect) return;
+  const [deadline, period] = [nanosOf(fields.renewDeadline), nanosOf(fields.retryPeriod)];
+  // The period is stretched by a random share of up to a fifth.
+  if (deadline * 10n > period * 12n) return;
+  throw new ConfigError(
+    "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor",
+  );
 }
 
 export function checkLeaderElection(fields: LeaderElectionFields): readonly FieldError[] {

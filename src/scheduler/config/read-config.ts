@@ -18,6 +18,7 @@ import { ConfigError } from "./config-error.ts";
 import type { ExtenderConfig } from "./extender-config.ts";
 import { type Json, listOf, objectOf } from "./json-values.ts";
 import {
+  checkElectionTimes,
   checkLeaderElection,
   type LeaderElectionFields,
   leaderElectionFrom,
@@ -55,7 +56,7 @@ export function readConfig(
   const { apiVersion, kind } = config;
   if (apiVersion !== API_VERSION || kind !== KIND) {
     throw new ConfigError(
-      `no kind "${String(kind ?? "")}" is registered for version "${String(apiVersion ?? "")}" in scheme "pkg/scheduler/apis/config/scheme/scheme.go:30"`,
+      `no kind "${String(kind ?? "")}" is registered for version "${String(apiVersion ?? "")}" in scheme "pkg/scheduler/apis/config/scheme/scheme.go:29"`,
     );
   }
   checkFields(config);
@@ -84,6 +85,7 @@ export function readConfig(
   };
   if (errors.length > 0) throw new ConfigError(formatFieldErrors(errors));
   for (const profile of scheduler.profiles) checkFitArgs(profile);
+  checkElectionTimes(leaderElection);
   return {
     scheduler,
     kubeconfig: textOf(clientConnection.kubeconfig),
@@ -146,19 +148,18 @@ function checkBackoff({
 function readProfiles(value: unknown, errors: FieldError[]): readonly ProfileConfig[] {
   const list = listOf(value);
   if (list.length === 0) return DEFAULT_CONFIG.profiles;
-  const names = new Map<string, number>();
+  const names = new Set<string>();
   return list.map((one, index) => {
     const path = Path.of("profiles").index(index);
     const profile = objectOf(one);
     const isOnly = list.length === 1;
-    const schedulerName = textOf(profile.schedulerName) ?? (isOnly ? DEFAULT_SCHEDULER_NAME : "");
+    const given = profile.schedulerName ?? (isOnly ? DEFAULT_SCHEDULER_NAME : "");
+    const schedulerName = String(given);
     const nameAt = path.child("schedulerName");
     if (schedulerName === "") errors.push(required(nameAt, ""));
-    const first = names.get(schedulerName);
-    if (first !== undefined) {
-      const other = Path.of("profiles").index(first).child("schedulerName");
-      errors.push(duplicate(nameAt, other.toString()));
-    } else names.set(schedulerName, index);
+    // Upstream prints the other's path as an object without public fields.
+    if (names.has(schedulerName)) errors.push(duplicate(nameAt, {}));
+    names.add(schedulerName);
     const share = percentage(profile, path.child("percentageOfNodesToScore"), errors);
     errors.push(...checkRemovedPlugins(objectOf(profile.plugins), path.child("plugins")));
     return {
@@ -186,7 +187,11 @@ function merged({ enabled, disabled }: PluginSet): PluginSet {
         custom.delete(ref.name);
         return replaced ?? ref;
       });
-  return { enabled: [...kept, ...custom.values()], disabled };
+  // What is named twice stays so: it is refused when the profile is made.
+  const again = enabled.filter(
+    ({ name }, index) => enabled.findIndex((one) => one.name === name) !== index,
+  );
+  return { enabled: [...kept, ...custom.values(), ...again], disabled };
 }
 
 function setOf(value: unknown): PluginSet {

@@ -16,6 +16,7 @@ import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { PermitOutcome } from "./permits.ts";
+import { pluginError, runHook } from "./plugin-error.ts";
 import type { PodStatusWriter } from "./pod-status-writer.ts";
 import type { Profile } from "./profile.ts";
 import { NodeRejected, type Reservation } from "./reservation.ts";
@@ -63,8 +64,11 @@ export class BindingCycle {
       observer,
       "PreBindPreFlight",
       () =>
-        profile.preBind.filter(
-          (plugin) => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
+        profile.preBind.filter((plugin) =>
+          runHook(
+            `running PreBindPreFlight "${plugin.name}"`,
+            () => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
+          ),
         ),
       (plugins) => (plugins.length > 0 ? "Success" : "Skip"),
     );
@@ -116,7 +120,11 @@ export class BindingCycle {
     const both = AbortSignal.any([own.signal, signal]);
     try {
       for (const plugin of plugins) {
-        const verdict = await plugin.preBind!(states.get(plugin), info, node, both);
+        const verdict = await plugin.preBind!(states.get(plugin), info, node, both).catch(
+          (error: unknown) => {
+            throw pluginError(`running PreBind plugin "${plugin.name}"`, error);
+          },
+        );
         if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
       }
       both.throwIfAborted();
@@ -150,7 +158,9 @@ async function runBindPlugins(
   signal: AbortSignal,
 ): Promise<void> {
   for (const plugin of bind) {
-    const verdict = await plugin.bind!(info, node, signal);
+    const verdict = await plugin.bind!(info, node, signal).catch((error: unknown) => {
+      throw pluginError(`running Bind plugin "${plugin.name}"`, error);
+    });
     if (verdict === undefined) continue;
     if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
     return;

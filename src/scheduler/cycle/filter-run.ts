@@ -14,6 +14,7 @@ import {
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import { pluginError, runHook } from "./plugin-error.ts";
 import type { Profile } from "./profile.ts";
 import type { NodeResults } from "./reusable-results.ts";
 
@@ -57,7 +58,8 @@ export function startFilters(
   const unaskedAfter = (index: number): ReadonlySet<string> =>
     new Set(profile.preFilter.slice(index + 1).map(({ name }) => name));
   for (const [index, plugin] of profile.preFilter.entries()) {
-    const result = plugin.preFilter!(pod, snapshot);
+    const what = `running PreFilter plugin "${plugin.name}"`;
+    const result = runHook(what, () => plugin.preFilter!(pod, snapshot));
     if ("fits" in result || !result.skip) profile.observer.evaluated(plugin.name, "PreFilter", 1);
     if ("fits" in result) {
       if (!result.preemptionMayHelp) {
@@ -225,7 +227,12 @@ function runFilters(active: readonly ActiveFilter[], pod: PodInfo, node: NodeInf
   for (const filter of active) {
     const { plugin, state } = filter;
     filter.calls += 1;
-    const verdict = plugin.filter!(state, pod, node);
+    let verdict: Verdict;
+    try {
+      verdict = plugin.filter!(state, pod, node);
+    } catch (error) {
+      throw pluginError(`running "${plugin.name}" filter plugin`, error);
+    }
     if (verdict !== FITS) return { verdict, plugin };
   }
   return FITTING;

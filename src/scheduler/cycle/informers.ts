@@ -29,6 +29,10 @@ import {
   PODS_BY_RESOURCE_CLAIM,
   resourceClaimKeysOf,
 } from "#scheduler/plugins/dynamic-resources/pod-resource-claims.ts";
+import {
+  ATTACHMENTS_BY_NODE,
+  nodeOfAttachment,
+} from "#scheduler/plugins/volumes/node-volume-limits.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 
 const SLICE_MS = 4;
@@ -75,6 +79,7 @@ export function createInformers(parts: InformerParts) {
 
 export function objectsOf(informers: SchedulerInformers): ClusterObjects {
   informers.pods.cache.addIndex(PODS_BY_RESOURCE_CLAIM, resourceClaimKeysOf);
+  informers.volumeAttachments.cache.addIndex(ATTACHMENTS_BY_NODE, nodeOfAttachment);
   return {
     pods: informers.pods.cache,
     services: informers.services.cache,

@@ -12,6 +12,7 @@ import {
 } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { runHook } from "./plugin-error.ts";
 
 export type PermitOutcome =
   | { readonly outcome: "allowed" }
@@ -42,7 +43,9 @@ export class Permits {
   ask(plugins: readonly Plugin[], pod: PodInfo, node: NodeInfo): PermitOutcome {
     const waits: (readonly [plugin: string, wait: Wait])[] = [];
     for (const plugin of plugins) {
-      const answer: Verdict | Wait = plugin.permit!(pod, node);
+      const answer = runHook<Verdict | Wait>(`running Permit plugin "${plugin.name}"`, () =>
+        plugin.permit!(pod, node),
+      );
       if ("waitMs" in answer) waits.push([plugin.name, answer]);
       else if (answer !== FITS) {
         return { outcome: "rejected", plugin: plugin.name, verdict: answer as Rejected };

@@ -4,6 +4,7 @@ import type { Plugin, Rejected, Verdict } from "#scheduler/plugin.ts";
 import { FITS } from "#scheduler/plugin.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import { runHook } from "./plugin-error.ts";
 import type { Profile } from "./profile.ts";
 
 /** A pod on its way to a node. */
@@ -42,7 +43,10 @@ export function runReservePlugins({
 }: Reservation): Refusal | undefined {
   const reserving = (): Refusal | undefined => {
     for (const plugin of profile.reserve) {
-      const verdict: Verdict = plugin.reserve?.(states.get(plugin), queued.info, node) ?? FITS;
+      const verdict = runHook<Verdict>(
+        `running Reserve plugin "${plugin.name}"`,
+        () => plugin.reserve?.(states.get(plugin), queued.info, node) ?? FITS,
+      );
       if (verdict !== FITS) return { plugin: plugin.name, verdict: verdict as Rejected };
     }
     return undefined;

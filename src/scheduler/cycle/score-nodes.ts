@@ -6,6 +6,7 @@ import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
 import type { KnownNodes } from "./find-nodes.ts";
+import { runHook } from "./plugin-error.ts";
 import type { Profile } from "./profile.ts";
 
 export interface PluginScores {
@@ -38,7 +39,9 @@ export function scoreNodes(
     "PreScore",
     () => {
       for (const plugin of preScore) {
-        const result = plugin.preScore!(pod, nodes, snapshot, filterStates.get(plugin));
+        const result = runHook(`running PreScore plugin "${plugin.name}"`, () =>
+          plugin.preScore!(pod, nodes, snapshot, filterStates.get(plugin)),
+        );
         if (result.skip) {
           skipped.add(plugin);
           continue;
@@ -85,15 +88,19 @@ function scoresOf(
   nodes: readonly NodeInfo[],
   known: KnownNodes | undefined,
 ): AskedScores {
-  const { scores, asked } =
+  const failed = `plugin "${plugin.name}" failed with`;
+  const { scores, asked } = runHook(`running Score plugins: ${failed}`, () =>
     known === undefined || plugin.scoresByNodeOnly !== true
       ? { scores: nodes.map((node) => plugin.score!(state, pod, node)), asked: nodes.length }
-      : rawScores(plugin, state, pod, nodes, known);
-  plugin.normalize?.(state, scores, nodes);
+      : rawScores(plugin, state, pod, nodes, known),
+  );
+  runHook(`running Normalize on Score plugins: ${failed}`, () =>
+    plugin.normalize?.(state, scores, nodes),
+  );
   for (const score of scores) {
     if (score >= 0 && score <= SCORE_MAX) continue;
     throw new Error(
-      `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
+      `applying score defaultWeights on Score plugins: plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
     );
   }
   return { scores, asked };

@@ -8,6 +8,8 @@
  */
 import type { Clock } from "#lib/time/clock.ts";
 import type { Decision } from "#scheduler/cycle/decide-node.ts";
+import type { Rejected } from "#scheduler/plugin.ts";
+import { mayBeDevices } from "#scheduler/plugins/dynamic-resources/device-class-resources.ts";
 import { shortagesOf } from "#scheduler/plugins/node-resources-fit.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
@@ -146,7 +148,7 @@ function recordOf(info: PodInfo, attempt: number, decision: Decision, atMs: numb
       message,
       nominatedNode: nomination?.nominatedNode,
       victims: nomination?.victims ?? [],
-      nearestMiss: nearestMiss(info, diagnosis.verdicts.keys()),
+      nearestMiss: nearestMiss(info, diagnosis.verdicts),
     },
   };
 }
@@ -186,27 +188,39 @@ function scoresOf(decision: Decision & { outcome: "node" }): readonly NodeScore[
 }
 
 /** The node that lacks the smallest share of what the pod asks for. */
-function nearestMiss(info: PodInfo, nodes: Iterable<NodeInfo>): NearestMiss | undefined {
+function nearestMiss(
+  info: PodInfo,
+  verdicts: ReadonlyMap<NodeInfo, Rejected>,
+): NearestMiss | undefined {
   let nearest: NodeInfo | undefined;
   let smallest = Number.POSITIVE_INFINITY;
-  for (const node of nodes) {
-    const distance = distanceTo(info, node);
+  for (const [node, { reasons }] of verdicts) {
+    const distance = distanceTo(info, node, reasons);
     if (distance === 0 || distance >= smallest) continue;
     smallest = distance;
     nearest = node;
   }
   if (nearest === undefined) return undefined;
+  const { reasons } = verdicts.get(nearest)!;
   return {
     node: nearest.name,
-    shortages: shortagesOf(info, nearest).map(({ resource, requested, used, capacity }) => ({
-      ...{ resource, requested, capacity },
-      free: capacity - used,
-    })),
+    shortages: shortagesOf(info, nearest)
+      .filter(({ resource, capacity }) => !mayBeOffered(resource, capacity, reasons))
+      .map(({ resource, requested, used, capacity }) => ({
+        ...{ resource, requested, capacity },
+        free: capacity - used,
+      })),
   };
 }
 
+/** Devices may stand for an extended resource of which the node has none and no filter says so. */
+function mayBeOffered(resource: string, capacity: number, reasons: readonly string[]): boolean {
+  if (capacity > 0 || !mayBeDevices(resource)) return false;
+  return !reasons.includes(`Insufficient ${resource}`);
+}
+
 /** The sum of the missing shares; 0 if nothing is missing. */
-function distanceTo({ requests }: PodInfo, node: NodeInfo): number {
+function distanceTo({ requests }: PodInfo, node: NodeInfo, reasons: readonly string[]): number {
   const { allocatable, requested } = node;
   let distance = node.pods.size + 1 > node.allowedPods ? 1 : 0;
   distance += missing(requests.milliCpu, allocatable.milliCpu - requested.milliCpu);
@@ -214,8 +228,9 @@ function distanceTo({ requests }: PodInfo, node: NodeInfo): number {
   const storage = allocatable.ephemeralStorage - requested.ephemeralStorage;
   distance += missing(requests.ephemeralStorage, storage);
   for (const [name, amount] of requests.scalars ?? []) {
-    const free = (allocatable.scalars?.get(name) ?? 0) - (requested.scalars?.get(name) ?? 0);
-    distance += missing(amount, free);
+    const capacity = allocatable.scalars?.get(name) ?? 0;
+    if (mayBeOffered(name, capacity, reasons)) continue;
+    distance += missing(amount, capacity - (requested.scalars?.get(name) ?? 0));
   }
   return distance;
 }

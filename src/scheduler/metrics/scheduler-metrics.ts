@@ -19,7 +19,7 @@ export interface SchedulerMetrics {
   /** A change of the cluster was taken in. */
   eventHandled(event: string, durationMs: number): void;
   claimCreated(isOk: boolean): void;
-  volumeBindingFailed(): void;
+  volumeStageFailed(stage: "predicate" | "bind"): void;
   /** One device with binding conditions was waited for. */
   waitedForDevice(profile: string, driver: string, status: string, durationMs: number): void;
   scheduled(profile: string, pod: QueuedPod, durationMs: number, nowMs: number): void;
@@ -119,7 +119,7 @@ type TaskMetrics = Pick<
   | "permitWaited"
   | "preempted"
   | "claimCreated"
-  | "volumeBindingFailed"
+  | "volumeStageFailed"
   | "waitedForDevice"
 >;
 
@@ -177,7 +177,7 @@ function registerTaskMetrics(metrics: Metrics): TaskMetrics {
       preemptions(result).add(1);
       preemptionDuration(result).observe(durationMs / 1000);
     },
-    volumeBindingFailed: () => volumeErrors("bind").add(1),
+    volumeStageFailed: (stage) => volumeErrors(stage).add(1),
     claimCreated: (isOk) => claims(isOk ? "success" : "failure").add(1),
     waitedForDevice: (profile, driver, status, durationMs) => {
       devices(profile, driver, status).add(1);

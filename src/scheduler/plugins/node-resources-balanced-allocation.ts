@@ -2,7 +2,9 @@
 import { definePlugin, type PluginFactory, SKIP } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
-import { amountOf, isScalarResource } from "#scheduler/snapshot/resources.ts";
+import { amountOf } from "#scheduler/snapshot/resources.ts";
+import type { DeviceStateOf } from "./dynamic-resources/device-state.ts";
+import { dependsOnNodeOnly, isScored, type NodeAmounts, nodeAmounts } from "./node-amounts.ts";
 import { SCORE_MAX } from "./normalize-scores.ts";
 import type { ResourceSpec } from "./resource-scoring.ts";
 
@@ -12,31 +14,41 @@ export interface BalancedAllocationArgs {
 
 const DEFAULT_RESOURCES = ["cpu", "memory"];
 
-export const nodeResourcesBalancedAllocation: PluginFactory = {
+export const nodeResourcesBalancedAllocation = (devices: DeviceStateOf): PluginFactory => ({
   name: "NodeResourcesBalancedAllocation",
-  create: (args) => {
+  create: (args, handle) => {
     const { resources } = (args ?? {}) as BalancedAllocationArgs;
     const names = resources?.map(({ name }) => name) ?? DEFAULT_RESOURCES;
+    const amounts = nodeAmounts(
+      (name, node) => devices(handle).totalOf(name, node),
+      (name, node) => amountOf(node.requested, name),
+    );
     return definePlugin<undefined, undefined>({
       name: "NodeResourcesBalancedAllocation",
-      scoresByNodeOnly: true,
+      scoresByNodeOnly: dependsOnNodeOnly(names),
       preScore: (pod) =>
         names.every((name) => amountOf(pod.requests, name) === 0)
           ? SKIP
           : { skip: false, state: undefined },
-      score: (_state, pod, node) => balance(pod, node, names),
+      score: (_state, pod, node) => balance(pod, node, names, amounts),
     });
   },
-};
+});
 
-function balance(pod: PodInfo, node: NodeInfo, names: readonly string[]): number {
+function balance(
+  pod: PodInfo,
+  node: NodeInfo,
+  names: readonly string[],
+  amounts: NodeAmounts,
+): number {
   const before: number[] = [];
   const after: number[] = [];
   for (const name of names) {
     const asked = amountOf(pod.requests, name);
-    const capacity = amountOf(node.allocatable, name);
-    if (capacity === 0 || (asked === 0 && isScalarResource(name))) continue;
-    const used = amountOf(node.requested, name);
+    if (!isScored(name, asked)) continue;
+    const capacity = amounts.capacity(name, node);
+    if (capacity === 0) continue;
+    const used = amounts.used(name, node);
     before.push(Math.min(1, used / capacity));
     after.push(Math.min(1, (used + asked) / capacity));
   }

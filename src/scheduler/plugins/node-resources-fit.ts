@@ -22,11 +22,9 @@ import {
   type Resources,
   scoredResources,
 } from "#scheduler/snapshot/resources.ts";
-import {
-  DeviceClassResources,
-  mayBeDevices,
-  standsForAny,
-} from "./dynamic-resources/device-class-resources.ts";
+import { mayBeDevices, standsForAny } from "./dynamic-resources/device-class-resources.ts";
+import type { DeviceState, DeviceStateOf } from "./dynamic-resources/device-state.ts";
+import { dependsOnNodeOnly } from "./node-amounts.ts";
 import { createScorer, type ScoringStrategy } from "./resource-scoring.ts";
 
 export interface NodeResourcesFitArgs {
@@ -43,13 +41,10 @@ const DEFAULT_STRATEGY: ScoringStrategy = {
   ],
 };
 
-export const nodeResourcesFit: PluginFactory = {
+export const nodeResourcesFit = (devices: DeviceStateOf): PluginFactory => ({
   name: "NodeResourcesFit",
-  create: (args, { objects }) => {
-    const classes = new DeviceClassResources(() => objects.deviceClasses);
-    return createFit((args ?? {}) as NodeResourcesFitArgs, classes);
-  },
-};
+  create: (args, handle) => createFit((args ?? {}) as NodeResourcesFitArgs, () => devices(handle)),
+});
 
 /** The resources of which a node has too little for the pod, with the amounts. */
 export interface Shortage {
@@ -59,16 +54,17 @@ export interface Shortage {
   readonly capacity: number;
 }
 
-function createFit(args: NodeResourcesFitArgs, classes: DeviceClassResources) {
+function createFit(args: NodeResourcesFitArgs, devices: () => DeviceState) {
   const verdicts = new InternedVerdicts();
-  const checks = (pod: PodInfo) => scalarChecks(pod.requests, args, classes);
+  const checks = (pod: PodInfo) => scalarChecks(pod.requests, args, devices);
   const fitsEmpty = (pod: PodInfo, node: Node): boolean =>
     fitsEmptyNode({ requests: pod.requests, scalars: checks(pod) }, node);
-  const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
+  const strategy = args.scoringStrategy ?? DEFAULT_STRATEGY;
+  const scorer = createScorer(strategy, (name, node) => devices().totalOf(name, node));
   return definePlugin<FitState, Resources>({
     name: "NodeResourcesFit",
     filtersByNodeOnly: true,
-    scoresByNodeOnly: true,
+    scoresByNodeOnly: dependsOnNodeOnly(strategy.resources.map(({ name }) => name)),
     preFilter: (pod) => ({
       skip: false,
       state: { requests: pod.requests, scalars: checks(pod) },
@@ -107,7 +103,7 @@ interface ScalarCheck {
 function scalarChecks(
   { scalars }: Resources,
   { ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs,
-  classes: DeviceClassResources,
+  devices: () => DeviceState,
 ): FitState["scalars"] {
   if (scalars === undefined) return NO_CHECKS;
   const isIgnored = (name: string): boolean =>
@@ -117,7 +113,7 @@ function scalarChecks(
     .filter(([name, amount]) => amount !== 0 && !isIgnored(name))
     .map(([name, amount]) => ({
       ...{ name, amount },
-      isBackedByDevices: mayBeDevices(name) && classes.classOf(name) !== undefined,
+      isBackedByDevices: mayBeDevices(name) && devices().classes.classOf(name) !== undefined,
     }));
 }
 

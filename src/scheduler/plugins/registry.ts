@@ -2,6 +2,7 @@
 import type { PluginFactory } from "#scheduler/plugin.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { defaultPreemption } from "./default-preemption.ts";
+import { sharedDeviceState } from "./dynamic-resources/device-state.ts";
 import { dynamicResources } from "./dynamic-resources/dynamic-resources.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
@@ -23,18 +24,19 @@ import { volumeZone } from "./volumes/volume-zone.ts";
 
 /** For one scheduler: plugins may share state between its profiles. */
 export function builtInPlugins(): readonly PluginFactory[] {
+  const devices = sharedDeviceState();
   return [
     defaultBinder,
     defaultPreemption,
-    dynamicResources(),
+    dynamicResources(devices),
     imageLocality,
     interPodAffinity,
     nodeAffinity,
     nodeDeclaredFeatures,
     nodeName,
     nodePorts,
-    nodeResourcesBalancedAllocation,
-    nodeResourcesFit,
+    nodeResourcesBalancedAllocation(devices),
+    nodeResourcesFit(devices),
     nodeUnschedulable,
     nodeVolumeLimits,
     podTopologySpread,

@@ -1,6 +1,7 @@
 /** How nodes are scored by the resources that are left: the strategies of NodeResourcesFit. */
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
-import { amountOf, isScalarResource, type Resources } from "#scheduler/snapshot/resources.ts";
+import { amountOf, type Resources } from "#scheduler/snapshot/resources.ts";
+import { type DevicesOf, isScored, type NodeAmounts, nodeAmounts } from "./node-amounts.ts";
 import { SCORE_MAX } from "./normalize-scores.ts";
 
 export interface ResourceSpec {
@@ -22,20 +23,21 @@ export interface ScoringStrategy {
 /** Of a node for a pod with these requests; see `scoredResources`. */
 export type ResourceScorer = (requests: Resources, node: NodeInfo) => number;
 
-export function createScorer(strategy: ScoringStrategy): ResourceScorer {
+export function createScorer(strategy: ScoringStrategy, devicesOf: DevicesOf): ResourceScorer {
   const { resources } = strategy;
+  const amounts = nodeAmounts(devicesOf, usedOn);
   switch (strategy.type) {
     case "LeastAllocated":
-      return weighted(resources, leastRequested);
+      return weighted(resources, amounts, leastRequested);
     case "MostAllocated":
-      return weighted(resources, mostRequested);
+      return weighted(resources, amounts, mostRequested);
     case "RequestedToCapacityRatio":
-      return ratioScorer(resources, strategy.requestedToCapacityRatio?.shape ?? []);
+      return ratioScorer(resources, amounts, strategy.requestedToCapacityRatio?.shape ?? []);
   }
 }
 
 /** What scoring counts as allocated on the node. */
-function usedOn(node: NodeInfo, resource: string): number {
+function usedOn(resource: string, node: NodeInfo): number {
   switch (resource) {
     case "cpu":
       return node.nonZeroMilliCpu;
@@ -48,6 +50,7 @@ function usedOn(node: NodeInfo, resource: string): number {
 
 function weighted(
   resources: readonly ResourceSpec[],
+  amounts: NodeAmounts,
   scoreOf: (requested: number, capacity: number) => number,
 ): ResourceScorer {
   return (requests, node) => {
@@ -55,9 +58,10 @@ function weighted(
     let weights = 0;
     for (const { name, weight } of resources) {
       const asked = amountOf(requests, name);
-      const capacity = amountOf(node.allocatable, name);
-      if (capacity === 0 || (asked === 0 && isScalarResource(name))) continue;
-      sum += scoreOf(usedOn(node, name) + asked, capacity) * weight;
+      if (!isScored(name, asked)) continue;
+      const capacity = amounts.capacity(name, node);
+      if (capacity === 0) continue;
+      sum += scoreOf(amounts.used(name, node) + asked, capacity) * weight;
       weights += weight;
     }
     return weights === 0 ? 0 : Math.trunc(sum / weights);
@@ -74,6 +78,7 @@ function mostRequested(requested: number, capacity: number): number {
 
 function ratioScorer(
   resources: readonly ResourceSpec[],
+  amounts: NodeAmounts,
   shape: readonly ShapePoint[],
 ): ResourceScorer {
   // Scores of the configuration go to ten, those of nodes to a hundred.
@@ -83,9 +88,10 @@ function ratioScorer(
     let weights = 0;
     for (const { name, weight } of resources) {
       const asked = amountOf(requests, name);
-      const capacity = amountOf(node.allocatable, name);
-      if (capacity === 0 || (asked === 0 && isScalarResource(name))) continue;
-      const requested = usedOn(node, name) + asked;
+      if (!isScored(name, asked)) continue;
+      const capacity = amounts.capacity(name, node);
+      if (capacity === 0) continue;
+      const requested = amounts.used(name, node) + asked;
       const utilization = requested > capacity ? 100 : Math.trunc((requested * 100) / capacity);
       const score = onBrokenLine(points, utilization);
       if (score <= 0) continue;

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Pod } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { createProfile } from "#scheduler/cycle/profile.ts";
 import type { Plugin } from "#scheduler/plugin.ts";
 import { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { build } from "#testing/build.ts";
 import { createQueuedPod, type QueuedPod } from "./queued-pod.ts";
 import { UnschedulablePods } from "./unschedulable-pods.ts";
 import type { ClusterChange } from "./wake-decision.ts";
@@ -19,14 +23,28 @@ const PLUGINS: readonly Plugin[] = [
 const PROFILE = createProfile("s", () => PLUGINS.map((plugin) => ({ plugin, weight: 1 })));
 
 function pod(uid: string, rejectors: readonly string[], gatedBy?: string): QueuedPod {
-  const object = { metadata: { name: uid, uid }, spec: { schedulerName: "s", containers: [] } };
-  const queued = createQueuedPod(new PodInfo(object as unknown as Pod), 0, 0);
+  const object = build(podKind, { metadata: { name: uid, uid }, spec: { schedulerName: "s" } });
+  const queued = createQueuedPod(new PodInfo(object), 0, 0);
   return { ...queued, rejectors: new Set(rejectors), gatedBy };
 }
 
-function change(event: string, name: string): ClusterChange {
-  return { event, next: { metadata: { name } }, old: undefined } as unknown as ClusterChange;
-}
+const metadata = (name: string) => ({ metadata: { name } });
+
+const nodeAdded = (name: string): ClusterChange => ({
+  ...{ event: "node-added", next: build(nodeKind, metadata(name)), old: undefined },
+});
+
+const claimAdded = (name: string): ClusterChange => ({
+  event: "resource-claim-added",
+  next: build(resourceClaimKind, metadata(name)),
+  old: undefined,
+});
+
+const volumeAdded = (name: string): ClusterChange => ({
+  event: "volume-added",
+  next: build(persistentVolumeKind, metadata(name)),
+  old: undefined,
+});
 
 function world(): UnschedulablePods {
   const pods = new UnschedulablePods();
@@ -48,19 +66,19 @@ function concerned(pods: UnschedulablePods, about: ClusterChange): readonly stri
 }
 
 test.each([
-  ["a change that one plugin has a rule for", "node-added", "x", ["any", "both", "error", "n"]],
-  ["a change that names a rejected pod", "resource-claim-added", "c1", ["any", "c1", "error"]],
-  ["a change that names a gated pod", "resource-claim-added", "c2", ["any", "c2", "error"]],
-  ["a change without a rule", "volume-added", "x", ["any", "error"]],
-])("unschedulable pods concerned by %s", (_name, event, object, wanted) => {
-  assert.deepEqual(concerned(world(), change(event, object)), wanted);
+  ["a change that one plugin has a rule for", nodeAdded("x"), ["any", "both", "error", "n"]],
+  ["a change that names a rejected pod", claimAdded("c1"), ["any", "c1", "error"]],
+  ["a change that names a gated pod", claimAdded("c2"), ["any", "c2", "error"]],
+  ["a change without a rule", volumeAdded("x"), ["any", "error"]],
+])("unschedulable pods concerned by %s", (_name, about, wanted) => {
+  assert.deepEqual(concerned(world(), about), wanted);
 });
 
 test("a pod whose rejectors change is found by the new ones only", () => {
   const pods = world();
   const moved = { ...pods.get("n")!, rejectors: new Set(["ByClaim"]) };
   pods.set("n", moved);
-  assert.deepEqual(concerned(pods, change("node-added", "x")), ["any", "both", "error"]);
+  assert.deepEqual(concerned(pods, nodeAdded("x")), ["any", "both", "error"]);
   assert.equal(pods.size, 7);
   assert.equal(pods.gatedCount, 2);
   pods.delete("c2");

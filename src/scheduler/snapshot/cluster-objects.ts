@@ -37,6 +37,7 @@ export interface ClusterObjects {
   readonly csiNodes: ReadCache<CSINode>;
   readonly csiDrivers: ReadCache<CSIDriver>;
   readonly storageCapacities: ReadCache<CSIStorageCapacity>;
+  /** Has an index of attachments by their nodes. */
   readonly volumeAttachments: ReadCache<VolumeAttachment>;
   readonly resourceClaims: WatchedCache<ResourceClaim>;
   readonly resourceSlices: WatchedCache<ResourceSlice>;

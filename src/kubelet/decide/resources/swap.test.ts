@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { build, type Draft } from "#testing/build.ts";
 import { type SwapSettings, swapLimits } from "./swap.ts";
 
 const MIB = 1024 ** 2;
@@ -9,9 +11,9 @@ const limited: SwapSettings = {
   ...{ memoryBytes: 1_000 * MIB, swapBytes: 500 * MIB },
 };
 
-function podOf(resources: Container["resources"], spec: object = {}): Pod {
+function podOf(resources: Draft<Container["resources"]>, spec: Draft<Pod["spec"]> = {}): Pod {
   const containers = [{ name: "main", resources }];
-  return { metadata: {}, spec: { containers, ...spec }, status: {} } as unknown as Pod;
+  return build(podKind, { metadata: { name: "p" }, spec: { containers, ...spec } });
 }
 
 const burstable = { requests: { memory: "100Mi" }, limits: { memory: "200Mi" } };

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { NetworkPolicy } from "#api/generated/networking.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { build, type Draft } from "#testing/build.ts";
 import { decidePolicyRules } from "./decide-policy-rules.ts";
 
 const NAMESPACES = new Map([
@@ -9,9 +11,9 @@ const NAMESPACES = new Map([
   ["y", { "kubernetes.io/metadata.name": "y", team: "blue" }],
 ]);
 
-function pod(id: string, ip: string, more: { spec?: object; status?: object } = {}): Pod {
-  const [namespace, name] = id.split("/");
-  return {
+function pod(id: string, ip: string, more: Pick<Draft<Pod>, "spec" | "status"> = {}): Pod {
+  const [namespace = "", name = ""] = id.split("/");
+  return build(podKind, {
     metadata: { namespace, name, labels: { pod: name } },
     spec: {
       nodeName: "here",
@@ -19,7 +21,7 @@ function pod(id: string, ip: string, more: { spec?: object; status?: object } = 
       ...more.spec,
     },
     status: { phase: "Running", podIPs: [{ ip }], ...more.status },
-  } as unknown as Pod;
+  });
 }
 
 const PODS = [

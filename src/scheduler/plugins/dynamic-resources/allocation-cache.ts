@@ -64,7 +64,7 @@ export class AllocationCache {
     if (last !== undefined && last.version === versionOf(last.uses)) return last.chosen;
     const uses = last?.uses ?? this.#usesOf(devices);
     const chosen = this.#allocate(wanted, devices);
-    known.set(devices, { uses, version: versionOf(uses), chosen });
+    if (chosen !== "unfinished") known.set(devices, { uses, version: versionOf(uses), chosen });
     return chosen;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Chooses devices for the claims of one pod on one node: depth-first over claims, requests and
- * devices, undoing choices that lead nowhere. The number of steps is bounded.
+ * devices, undoing choices that lead nowhere. The time and the number of steps are bounded.
  */
 import type { DeviceTaint, DeviceToleration } from "#api/generated/resource.v1.ts";
 import {
@@ -22,6 +22,8 @@ import type { NodeDevices, Pool, PooledDevice } from "./device-pools.ts";
 import type { WantedDevices, WantedRequest } from "./wanted-devices.ts";
 
 const STEPS_MAX = 100_000;
+/** After how many steps the clock is looked at. */
+const CLOCK_STEPS = 256;
 const NO_USE: CapacityUse = new Map();
 
 export interface ChosenDevice {
@@ -45,13 +47,19 @@ export interface DevicesInUse {
 export interface AllocatorInput extends NodeDevices {
   readonly inUse: DevicesInUse;
   matches(request: WantedRequest, device: PooledDevice): boolean;
+  nowMs(): number;
+  /** How long the search may take. */
+  readonly timeoutMs: number;
 }
 
-/** The devices of each claim, in the order of the claims; undefined if there is no solution. */
+/**
+ * The devices of each claim, in the order of the claims; undefined if there is no solution,
+ * "unfinished" if the search took too long to tell.
+ */
 export function allocateDevices(
   wanted: readonly WantedDevices[],
   input: AllocatorInput,
-): readonly (readonly ChosenDevice[])[] | undefined {
+): readonly (readonly ChosenDevice[])[] | undefined | "unfinished" {
   return new Allocation(wanted, input).run();
 }
 
@@ -74,12 +82,15 @@ class Allocation {
   readonly #shares = new ConsumedCapacities();
   readonly #constraints: readonly (readonly ConstraintState[])[];
   readonly #counters = new Counters();
+  readonly #deadlineMs: number;
   #steps = 0;
+  #isUnfinished = false;
 
   constructor(wanted: readonly WantedDevices[], input: AllocatorInput) {
     this.#wanted = wanted;
     this.#input = input;
     this.#devices = input.devices;
+    this.#deadlineMs = input.nowMs() + input.timeoutMs;
     this.#chosen = wanted.map(() => []);
     this.#constraints = wanted.map(({ claim }) =>
       (claim.spec.devices.constraints ?? []).map(constraintState),
@@ -87,8 +98,19 @@ class Allocation {
     for (const pool of input.pools) this.#counters.addPool(pool, input.inUse);
   }
 
-  run(): readonly (readonly ChosenDevice[])[] | undefined {
-    return this.#request(0, 0) ? this.#chosen : undefined;
+  run(): readonly (readonly ChosenDevice[])[] | undefined | "unfinished" {
+    if (this.#request(0, 0)) return this.#chosen;
+    return this.#isUnfinished ? "unfinished" : undefined;
+  }
+
+  /** Counts a step; false once there were too many, or the time is over. */
+  #step(): boolean {
+    this.#steps += 1;
+    if (this.#steps > STEPS_MAX) this.#isUnfinished = true;
+    else if (this.#steps % CLOCK_STEPS === 0 && this.#input.nowMs() >= this.#deadlineMs) {
+      this.#isUnfinished = true;
+    }
+    return !this.#isUnfinished;
   }
 
   #request(claim: number, index: number): boolean {
@@ -110,8 +132,7 @@ class Allocation {
       const device = this.#devices[i]!;
       if (!request.adminAccess && this.#input.inUse.has(device.id)) continue;
       if (!this.#isCandidate(request, device)) continue;
-      this.#steps += 1;
-      if (this.#steps > STEPS_MAX) return false;
+      if (!this.#step()) return false;
       if (!this.#take(claim, request, device)) continue;
       if (this.#slot({ claim, request, left: left - 1, from: i + 1 }, next)) return true;
       this.#giveBack(claim, request, device);

@@ -151,7 +151,10 @@ function onlyNodeOf(slices: readonly ResourceSlice[]): string | undefined {
   return name === undefined || name === "" || isShared ? undefined : name;
 }
 
-function isUsableOn({ device, slice }: PooledDevice, node: Node): boolean {
+export function isUsableOn(
+  { device, slice }: Pick<PooledDevice, "device" | "slice">,
+  node: Node,
+): boolean {
   const { spec } = slice;
   const scope = spec.perDeviceNodeSelection === true ? device : spec;
   if (scope.allNodes === true) return true;

@@ -29,22 +29,22 @@ import {
   untilReadyToBind,
   waitStatusOf,
 } from "./binding-conditions.ts";
-import { ClaimAllocations } from "./claim-allocations.ts";
+import type { ClaimAllocations } from "./claim-allocations.ts";
 import { claimWakeRules } from "./claim-wake-rules.ts";
-import { DeviceClassResources } from "./device-class-resources.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
+import type { DeviceState, DeviceStateOf } from "./device-state.ts";
 import {
   type ExtendedResourceClaim,
   type ExtendedVariant,
   extendedResourceClaimOf,
 } from "./extended-resource-claim.ts";
 import { isReservedFor, resourceClaimsOf } from "./pod-resource-claims.ts";
-import { SelectorCache } from "./selector-cache.ts";
 import { type WantedDevices, WantedDevicesReader, type WantedRequest } from "./wanted-devices.ts";
 
 const RESERVED_MAX = 256;
 const ALTERNATIVES_MAX = 8;
 const BINDING_TIMEOUT_MS = 600_000;
+const FILTER_TIMEOUT_MS = 10_000;
 const NOT_AVAILABLE = unresolvable("resourceclaim not available on the node");
 const CANNOT_ALLOCATE = unresolvable("cannot allocate all claims");
 
@@ -69,35 +69,33 @@ interface NodeAllocation {
   readonly variant: ExtendedVariant | undefined;
 }
 
-/** One for each scheduler: its profiles must know of each other's allocations. */
-export function dynamicResources(): PluginFactory {
-  let shared: ClaimAllocations | undefined;
-  return {
-    name: "DynamicResources",
-    create: (args, handle) => {
-      shared ??= new ClaimAllocations(handle);
-      return createPlugin(handle, shared, bindingTimeoutMs(args as DynamicResourcesArgs));
-    },
-  };
-}
+export const dynamicResources = (devices: DeviceStateOf): PluginFactory => ({
+  name: "DynamicResources",
+  create: (args, handle) =>
+    createPlugin(handle, devices(handle), (args ?? {}) as DynamicResourcesArgs),
+});
 
 export interface DynamicResourcesArgs {
   readonly bindingTimeout?: string;
+  /** How long devices are looked for on one node; zero is without a limit. */
+  readonly filterTimeout?: string;
 }
 
-function bindingTimeoutMs(args: DynamicResourcesArgs | undefined): number {
-  const parsed =
-    args?.bindingTimeout === undefined ? undefined : parseDuration(args.bindingTimeout);
-  return parsed?.ok === true ? Number(parsed.nanos) / 1e6 : BINDING_TIMEOUT_MS;
+function durationMs(text: string | undefined, otherwiseMs: number): number {
+  const parsed = text === undefined ? undefined : parseDuration(text);
+  return parsed?.ok === true ? Number(parsed.nanos) / 1e6 : otherwiseMs;
 }
 
-function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: number) {
-  const selectors = new SelectorCache();
+function createPlugin(handle: Handle, shared: DeviceState, args: DynamicResourcesArgs) {
+  const { allocations, classes, selectors } = shared;
+  const timeoutMs = durationMs(args.bindingTimeout, BINDING_TIMEOUT_MS);
+  const filterTimeoutMs = durationMs(args.filterTimeout, FILTER_TIMEOUT_MS);
   const reader = new WantedDevicesReader(handle.objects);
-  const classes = new DeviceClassResources(() => handle.objects.deviceClasses);
   const cache = new AllocationCache((devices) => allocations.usesOf(devices.pools), {
     inUse: allocations,
     matches: (request: WantedRequest, device: PooledDevice) => selectors.matches(request, device),
+    nowMs: () => handle.clock.elapsedMs(),
+    timeoutMs: filterTimeoutMs > 0 ? filterTimeoutMs : Number.POSITIVE_INFINITY,
   });
   const pools = new PoolIndex(handle.objects.resourceSlices, () => cache.clear());
   const checks: NodeChecks = {
@@ -283,6 +281,10 @@ function checkNode(state: State, info: NodeInfo, { isUsable, allocate }: NodeChe
   const wanted = variant === undefined ? state.wanted : [...state.wanted, variant.wanted];
   if (wanted.length === 0) return FITS;
   const chosen = allocate(wanted, node, variant === undefined ? state.known : undefined);
+  if (chosen === "unfinished") {
+    // The pod is tried again after a back-off: the search may end in time then.
+    throw new Error(`node ${info.name}: timed out trying to allocate devices`);
+  }
   if (chosen === undefined) return CANNOT_ALLOCATE;
   state.byNode.set(info.name, { wanted, chosen, variant });
   return FITS;

@@ -6,6 +6,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
+import { EMPTY_CONFIG, readConfig } from "#scheduler/config/read-config.ts";
 import { type SchedulingCluster, startScheduling } from "#scheduler/scheduling.testing.ts";
 import { extendedRequests } from "./extended-resource-requests.ts";
 
@@ -106,6 +107,156 @@ describe("DynamicResources: extended resources backed by a DeviceClass", () => {
     await world.advance(200);
     assert.match(world.message("b") ?? "", /cannot allocate all claims/);
     assert.equal(claimsOf(world).length, 1);
+  });
+});
+
+describe("scores of extended resources backed by devices", () => {
+  const strategies = ["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] as const;
+  const configOf = (type: (typeof strategies)[number]) =>
+    readConfig({
+      ...EMPTY_CONFIG,
+      profiles: [
+        {
+          pluginConfig: [
+            {
+              name: "NodeResourcesFit",
+              args: {
+                scoringStrategy: {
+                  ...{ type, resources: [{ name: GPU, weight: 1 }] },
+                  ...(type === "RequestedToCapacityRatio"
+                    ? {
+                        requestedToCapacityRatio: {
+                          shape: [
+                            { utilization: 0, score: 0 },
+                            { utilization: 100, score: 10 },
+                          ],
+                        },
+                      }
+                    : {}),
+                },
+              },
+            },
+            {
+              name: "NodeResourcesBalancedAllocation",
+              args: {
+                resources: [
+                  { name: "cpu", weight: 1 },
+                  { name: GPU, weight: 1 },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    }).scheduler;
+
+  /** Scores by plugin and node of the pod's last attempt. */
+  const scoresOf = (world: SchedulingCluster, plugin: string) => {
+    const { outcome } = world.scheduler.records.of("default", "p")!.attempts.at(-1)!;
+    assert.equal(outcome.kind, "node");
+    return Object.fromEntries(
+      outcome.kind === "node"
+        ? outcome.scores.map(({ node, byPlugin }) => [node, byPlugin[plugin]])
+        : [],
+    );
+  };
+
+  /** n1 has four devices, one of them in use; n2 has two; n3 has a device plugin with four. */
+  async function threeNodes(type: (typeof strategies)[number]) {
+    const world = await startScheduling({ config: configOf(type) });
+    const capacity = { cpu: "4", memory: "8Gi", pods: "110", [GPU]: "4" };
+    await world.node("n1");
+    await world.node("n2");
+    await world.node("n3", { status: { capacity, allocatable: capacity } });
+    await gpuClass(world);
+    await devices(world, "n1", 4);
+    await devices(world, "n2", 2);
+    await world.cluster.seed(resourceClaimKind, {
+      metadata: { name: "used" },
+      spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu" } }] } },
+      status: {
+        allocation: {
+          devices: {
+            results: [{ request: "r", driver: "gpu.example.com", pool: "n1", device: "gpu-0" }],
+          },
+        },
+      },
+    });
+    return world;
+  }
+
+  const rows = [
+    { type: "LeastAllocated", want: { n1: 50, n2: 50, n3: 75 }, node: "n3" },
+    { type: "MostAllocated", want: { n1: 50, n2: 50, n3: 25 }, node: "n1" },
+    { type: "RequestedToCapacityRatio", want: { n1: 50, n2: 50, n3: 25 }, node: "n1" },
+  ] as const;
+  for (const { type, want, node } of rows) {
+    test(`${type} counts devices and those that are allocated`, async () => {
+      await using world = await threeNodes(type);
+      await world.submit("p", asking(GPU, "1"));
+      await world.advance(200);
+      assert.deepEqual(scoresOf(world, "NodeResourcesFit"), want);
+      assert.equal(world.nodeOf("p"), node);
+    });
+  }
+
+  test("NodeResourcesBalancedAllocation counts them too", async () => {
+    await using world = await threeNodes("LeastAllocated");
+    const [container] = asking(GPU, "1").containers;
+    const requests = { [GPU]: "1", cpu: "1" };
+    await world.submit("p", {
+      containers: [{ ...container!, resources: { ...container!.resources, requests } }],
+    });
+    await world.advance(200);
+    // n1: cpu 0 -> 25 %, devices 25 -> 50 %; n2: 0 -> 25 %, 0 -> 50 %; n3: 0 -> 25 %, 0 -> 25 %.
+    const scores = scoresOf(world, "NodeResourcesBalancedAllocation");
+    assert.deepEqual(scores, { n1: 75, n2: 68, n3: 75 });
+  });
+
+  test("devices that a selector of the class rejects, and those of other nodes, do not count", async () => {
+    await using world = await startScheduling({ config: configOf("MostAllocated") });
+    await world.node("n1");
+    await world.node("n2");
+    await world.cluster.seed(deviceClassKind, {
+      metadata: { name: "gpu" },
+      spec: {
+        extendedResourceName: GPU,
+        selectors: [
+          { cel: { expression: 'device.attributes["gpu.example.com"].model == "large"' } },
+        ],
+      },
+    });
+    const models = { n1: ["large", "large", "small", "small"], n2: ["large", "small"] };
+    for (const [node, list] of Object.entries(models)) {
+      await world.cluster.seed(resourceSliceKind, {
+        metadata: { name: `slice-${node}` },
+        spec: {
+          ...{ driver: "gpu.example.com", nodeName: node },
+          pool: { name: node, generation: 1, resourceSliceCount: 1 },
+          devices: list.map((model, index) => ({
+            name: `gpu-${index}`,
+            attributes: { model: { string: model } },
+          })),
+        },
+      });
+    }
+    await world.submit("p", asking(GPU, "1"));
+    await world.advance(200);
+    assert.deepEqual(scoresOf(world, "NodeResourcesFit"), { n1: 50, n2: 100 });
+  });
+
+  test("a device that was given away a moment ago counts for the next pod", async () => {
+    await using world = await startScheduling({ config: configOf("LeastAllocated") });
+    await world.node("n1");
+    await world.node("n2");
+    await gpuClass(world);
+    await devices(world, "n1", 2);
+    await devices(world, "n2", 2);
+    for (const name of ["a", "b", "c", "p"]) await world.submit(name, asking(GPU, "1"));
+    await world.advance(200);
+    const nodes = ["a", "b", "c", "p"].map((name) => world.nodeOf(name));
+    assert.deepEqual(nodes.filter((node) => node === "n1").length, 2);
+    assert.notEqual(nodes[0], nodes[1]);
   });
 });
 

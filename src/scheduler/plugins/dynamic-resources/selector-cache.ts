@@ -1,20 +1,25 @@
 /** Compiled CEL selectors of devices, and what they said of devices that have not changed. */
 import { type DeviceMatcher, deviceMatcher } from "#api/expressions/devices.ts";
-import type { PooledDevice } from "./device-pools.ts";
+import type { Pool, PooledDevice } from "./device-pools.ts";
 import type { WantedRequest } from "./wanted-devices.ts";
 
 const SELECTORS_MAX = 1_000;
+
+/** A device and the driver that offers it. */
+export interface SelectableDevice extends Pick<PooledDevice, "device"> {
+  readonly pool: Pick<Pool, "driver">;
+}
 
 export class SelectorCache {
   readonly #matchers = new Map<string, DeviceMatcher>();
   readonly #known = new WeakMap<object, Map<string, boolean>>();
 
-  matches({ expressions }: WantedRequest, device: PooledDevice): boolean {
+  matches({ expressions }: Pick<WantedRequest, "expressions">, device: SelectableDevice): boolean {
     for (const expression of expressions) if (!this.#matchesOne(expression, device)) return false;
     return true;
   }
 
-  #matchesOne(expression: string, { device, pool }: PooledDevice): boolean {
+  #matchesOne(expression: string, { device, pool }: SelectableDevice): boolean {
     let known = this.#known.get(device);
     if (known === undefined) {
       known = new Map();

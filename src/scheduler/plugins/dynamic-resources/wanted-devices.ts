@@ -97,6 +97,7 @@ function requestsOf(
   return requests;
 }
 
-function expressionsOf(selectors: readonly DeviceSelector[]): readonly string[] {
+/** The CEL expressions of selectors. */
+export function expressionsOf(selectors: readonly DeviceSelector[]): readonly string[] {
   return selectors.flatMap(({ cel }) => (cel === undefined ? [] : [cel.expression]));
 }

@@ -11,10 +11,10 @@ import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persi
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { Handle } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { checkBindings } from "./check-bindings.ts";
+import { SELECTED_NODE } from "./pod-claims.ts";
 
-const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 const BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller";
-const BIND_COMPLETED = "pv.kubernetes.io/bind-completed";
 const LOOK_EVERY_MS = 1_000;
 
 export interface NodeVolumes {
@@ -26,7 +26,8 @@ export interface NodeVolumes {
   readonly provisions: readonly PersistentVolumeClaim[];
 }
 
-interface Assumption {
+/** What was chosen for a pod, and the node for which it was. */
+export interface Assumption {
   readonly volumes: NodeVolumes;
   readonly node: string;
 }
@@ -75,21 +76,21 @@ export class AssumedBindings {
     const assumption = this.#byPod.get(pod.uid);
     if (assumption === undefined) return;
     const { volumes, node } = assumption;
-    await Promise.all([
-      ...volumes.bindings.map((binding) => this.#bindVolume(binding, signal)),
-      ...volumes.provisions.map((claim) => this.#selectNode(claim, node, signal)),
+    const [bindings, provisions] = await Promise.all([
+      Promise.all(volumes.bindings.map((binding) => this.#bindVolume(binding, signal))),
+      Promise.all(volumes.provisions.map((claim) => this.#selectNode(claim, node, signal))),
     ]);
-    const claims = [...volumes.bindings.map(({ claim }) => claim), ...volumes.provisions];
-    await this.#untilBound(claims, node, signal);
+    await this.#untilBound(pod, { volumes: { bindings, provisions }, node }, signal);
     this.#byPod.delete(pod.uid);
   }
 
   async #bindVolume(
-    { claim, volume }: NodeVolumes["bindings"][number],
+    binding: NodeVolumes["bindings"][number],
     signal: AbortSignal,
-  ): Promise<void> {
-    if (volume.spec.claimRef?.uid === claim.metadata.uid && claim.metadata.uid !== undefined)
-      return;
+  ): Promise<NodeVolumes["bindings"][number]> {
+    const { claim, volume } = binding;
+    const { uid } = claim.metadata;
+    if (uid !== undefined && volume.spec.claimRef?.uid === uid) return binding;
     const annotations = { ...volume.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" };
     const next: PersistentVolume = {
       ...volume,
@@ -97,57 +98,36 @@ export class AssumedBindings {
       spec: { ...volume.spec, claimRef: referenceTo(claim) },
     };
     const result = await this.#handle.client.update(persistentVolumeKind, next, {}, signal);
-    if (!result.ok) throw new Error(`binding volumes: ${result.status.message}`);
+    if (!result.ok) throw new Error(result.status.message);
+    return { claim, volume: result.value };
   }
 
   async #selectNode(
     claim: PersistentVolumeClaim,
     node: string,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<PersistentVolumeClaim> {
     const next = withNode(claim, node);
-    if (next === claim) return;
+    if (next === claim) return claim;
     const result = await this.#handle.client.update(persistentVolumeClaimKind, next, {}, signal);
-    if (!result.ok) throw new Error(`binding volumes: ${result.status.message}`);
+    if (!result.ok) throw new Error(result.status.message);
+    return result.value;
   }
 
   /** Looks every second, only while a pod waits for its volumes. */
-  async #untilBound(
-    claims: readonly PersistentVolumeClaim[],
-    node: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { clock, objects } = this.#handle;
+  async #untilBound(pod: PodInfo, written: Assumption, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#handle;
     const deadlineMs = clock.elapsedMs() + this.#timeoutMs;
     for (;;) {
-      const current = claims.map(({ metadata }) =>
-        objects.claims.get(metadata.namespace, metadata.name ?? ""),
-      );
-      for (const [index, claim] of current.entries()) {
-        const { namespace, name } = claims[index]!.metadata;
-        if (claim === undefined) {
-          throw new Error(`binding volumes: PVC ${namespace}/${name} was deleted`);
-        }
-        const selected = claim.metadata.annotations?.[SELECTED_NODE];
-        const isProvisioned = claims[index]!.metadata.annotations?.[SELECTED_NODE] !== undefined;
-        if (isProvisioned && selected !== node && (claim.spec.volumeName ?? "") === "") {
-          // The provisioner gave the node back: another one must be chosen.
-          throw new Error(
-            `binding volumes: selectedNode annotation value "${selected ?? ""}" not set to scheduled node "${node}"`,
-          );
-        }
-      }
-      if (current.every((claim) => claim !== undefined && isBound(claim))) return;
+      const state = checkBindings(pod, written, this.#handle);
+      if (state.is === "failed") throw new Error(`binding volumes: ${state.why}`);
+      if (state.is === "bound") return;
       if (clock.elapsedMs() >= deadlineMs) {
         throw new Error("binding volumes: context deadline exceeded");
       }
       await clock.sleep(Math.min(LOOK_EVERY_MS, deadlineMs - clock.elapsedMs()), signal);
     }
   }
-}
-
-function isBound({ metadata, spec }: PersistentVolumeClaim): boolean {
-  return (spec.volumeName ?? "") !== "" && metadata.annotations?.[BIND_COMPLETED] !== undefined;
 }
 
 function withNode(claim: PersistentVolumeClaim, node: string): PersistentVolumeClaim {

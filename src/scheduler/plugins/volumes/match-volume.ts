@@ -1,16 +1,15 @@
 /** Finds the volume for a claim that waits for its first consumer, on a node. */
-import type {
-  Node,
-  NodeSelector,
-  PersistentVolume,
-  PersistentVolumeClaim,
-} from "#api/generated/core.v1.ts";
-import { matchesNodeSelectorTerm } from "#api/kinds/core/v1/node/node-selection.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { compareQuantities, quantityOf } from "#api/meta/quantity.ts";
+import { matchesAffinity } from "./migrated-volumes.ts";
 import { classNameOf } from "./pod-claims.ts";
 
-/** The smallest free volume that suits the claim and can be reached from the node. */
+/**
+ * The volume that was made for the claim, or else the smallest free one that suits it and can be
+ * reached from the node. A volume that was made for the claim and cannot be reached rules all
+ * others out.
+ */
 export function matchVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
@@ -21,24 +20,17 @@ export function matchVolume(
   const selector = parsed.ok ? parsed.value : "nothing";
   let best: PersistentVolume | undefined;
   for (const volume of volumes) {
-    const { name = "", deletionTimestamp, labels } = volume.metadata;
-    if (taken.has(name) || deletionTimestamp !== undefined) continue;
-    if (!suits(volume, claim)) continue;
+    const { spec, metadata, status } = volume;
+    if (taken.has(metadata.name ?? "") || metadata.deletionTimestamp !== undefined) continue;
     const isOwn = pointsAt(volume, claim);
-    if (volume.spec.claimRef !== undefined && !isOwn) continue;
-    if (!isReachable(volume, node)) continue;
-    if (isOwn) return volume; // it was made for the claim
-    if (volume.status?.phase !== "Available") continue;
-    if (claim.spec.selector !== undefined && !matchesLabels(selector, labels)) continue;
-    if (best === undefined || capacityOf(volume, best) < 0) best = volume;
+    if ((spec.claimRef !== undefined && !isOwn) || !suits(volume, claim)) continue;
+    const isHere = matchesAffinity(spec.nodeAffinity, node);
+    if (isOwn) return isHere ? volume : undefined;
+    if (!isHere || status?.phase !== "Available" || !hasModes(volume, claim)) continue;
+    if (claim.spec.selector !== undefined && !matchesLabels(selector, metadata.labels)) continue;
+    if (best === undefined || compareCapacity(volume, best) < 0) best = volume;
   }
   return best;
-}
-
-export function isReachable({ spec }: PersistentVolume, node: Node): boolean {
-  const required: NodeSelector | undefined = spec.nodeAffinity?.required;
-  if (required === undefined) return true;
-  return (required.nodeSelectorTerms ?? []).some((term) => matchesNodeSelectorTerm(term, node));
 }
 
 export function requestedBytes({ spec }: PersistentVolumeClaim): string {
@@ -55,10 +47,12 @@ function suits(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean 
   if ((spec.volumeMode ?? "Filesystem") !== (claim.spec.volumeMode ?? "Filesystem")) return false;
   if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? ""))
     return false;
-  const modes = new Set(spec.accessModes ?? []);
-  if (!(claim.spec.accessModes ?? []).every((mode) => modes.has(mode))) return false;
   const capacity = quantityOf(spec.capacity?.storage ?? "0");
   return compareQuantities(capacity, quantityOf(requestedBytes(claim))) >= 0;
+}
+
+function hasModes({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (claim.spec.accessModes ?? []).every((mode) => spec.accessModes?.includes(mode) === true);
 }
 
 function pointsAt({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
@@ -68,7 +62,7 @@ function pointsAt({ spec }: PersistentVolume, { metadata }: PersistentVolumeClai
   return (claimRef.uid ?? "") === "" || claimRef.uid === metadata.uid;
 }
 
-function capacityOf(a: PersistentVolume, b: PersistentVolume): number {
+function compareCapacity(a: PersistentVolume, b: PersistentVolume): number {
   return compareQuantities(
     quantityOf(a.spec.capacity?.storage ?? "0"),
     quantityOf(b.spec.capacity?.storage ?? "0"),

@@ -1,6 +1,10 @@
 /** Keeps pods off nodes whose CSI drivers have attached as many volumes as they can. */
-import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
-import type { CSINode } from "#api/generated/storage.v1.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { CSINode, VolumeAttachment } from "#api/generated/storage.v1.ts";
+import {
+  MIGRATED_DRIVERS,
+  migratedPluginOf,
+} from "#api/kinds/core/v1/persistent-volume/csi-migration.ts";
 import {
   definePlugin,
   FITS,
@@ -9,52 +13,82 @@ import {
   rejected,
   SKIP,
   unresolvable,
+  type Verdict,
 } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
-import { claimRefsOf, classNameOf, usesClaim } from "./pod-claims.ts";
+import {
+  type AttachableVolumes,
+  attachableVolumes,
+  ClaimNotFound,
+  mayAttachVolumes,
+  uniqueName,
+} from "./attachable-volumes.ts";
+import { usesClaim } from "./pod-claims.ts";
+
+/** The index of VolumeAttachments by the node. */
+export const ATTACHMENTS_BY_NODE = "node";
+
+export function nodeOfAttachment({ spec }: VolumeAttachment): readonly string[] {
+  return [spec.nodeName];
+}
 
 const EXCEEDED = rejected("node(s) exceed max volume count");
 
-/** Driver by volume. */
-type Volumes = ReadonlyMap<string, string>;
+/** The pod's volumes on nodes with a CSINode and on those without. */
+interface State {
+  readonly volumesOn: Map<boolean, AttachableVolumes | Verdict>;
+}
 
 export const nodeVolumeLimits: PluginFactory = {
   name: "NodeVolumeLimits",
   create: (_args, handle) =>
-    definePlugin<Volumes, undefined>({
+    definePlugin<State, undefined>({
       name: "NodeVolumeLimits",
-      preFilter: ({ pod, namespace }) => {
-        for (const { name } of claimRefsOf(pod)) {
-          if (handle.objects.claims.get(namespace, name) !== undefined) continue;
-          const reason = `looking up PVC ${namespace}/${name}: persistentvolumeclaim "${name}" not found`;
-          return unresolvable(reason);
-        }
-        const volumes = volumesOf(pod, handle);
-        return volumes.size === 0 ? SKIP : { skip: false, state: volumes };
-      },
-      filter: (volumes, _pod, node) => {
+      preFilter: ({ pod }) =>
+        mayAttachVolumes(pod) ? { skip: false, state: { volumesOn: new Map() } } : SKIP,
+      filter: (state, { pod }, node) => {
         const csiNode = handle.objects.csiNodes.get(undefined, node.name);
-        const missing = missingDriver(volumes, csiNode, handle);
-        if (missing !== undefined)
-          return rejected(`${missing} CSI driver is not installed on the node`);
+        const volumes = volumesOn(csiNode, state, pod, handle);
+        if ("fits" in volumes) return volumes;
         const limits = limitsOf(csiNode);
-        return limits.size === 0 || fitsLimits(volumes, limits, node, handle) ? FITS : EXCEEDED;
+        if (volumes.size === 0 || limits.size === 0) return FITS;
+        return fitsLimits(volumes, limits, node, handle) ? FITS : EXCEEDED;
       },
       wakeOn: [
         { event: "csi-node-added" },
-        { event: "csi-node-changed" },
-        { event: "csi-driver-added" },
-        { event: "csi-driver-changed" },
-        { event: "csi-driver-deleted" },
-        { event: "pod-deleted", wakes: (_pod, deleted) => claimRefsOf(deleted).length > 0 },
+        { event: "csi-node-changed", wakes: (_pod, next, old) => hasHigherLimit(next, old) },
+        { event: "pod-deleted", wakes: (_pod, deleted) => mayAttachVolumes(deleted) },
         {
           event: "claim-added",
           wakes: ({ pod }, { metadata }) => usesClaim(pod, metadata.namespace, metadata.name),
         },
-        { event: "volume-attachment-deleted" },
+        {
+          event: "volume-attachment-deleted",
+          wakes: ({ pod }, attachment) => mayUseAttachment(pod, attachment),
+        },
       ],
     }),
 };
+
+function volumesOn(
+  csiNode: CSINode | undefined,
+  { volumesOn: known }: State,
+  pod: Pod,
+  { objects }: Handle,
+): AttachableVolumes | Verdict {
+  const hasCsiNode = csiNode !== undefined;
+  let volumes = known.get(hasCsiNode);
+  if (volumes === undefined) {
+    try {
+      volumes = attachableVolumes(pod, objects, { hasCsiNode, isNew: true });
+    } catch (error) {
+      if (!(error instanceof ClaimNotFound)) throw error;
+      volumes = unresolvable(error.message);
+    }
+    known.set(hasCsiNode, volumes);
+  }
+  return volumes;
+}
 
 function limitsOf(csiNode: CSINode | undefined): ReadonlyMap<string, number> {
   const limits = new Map<string, number>();
@@ -65,23 +99,24 @@ function limitsOf(csiNode: CSINode | undefined): ReadonlyMap<string, number> {
 }
 
 function fitsLimits(
-  volumes: Volumes,
+  volumes: AttachableVolumes,
   limits: ReadonlyMap<string, number>,
   node: NodeInfo,
-  handle: Handle,
+  { objects }: Handle,
 ): boolean {
   const attached = new Map<string, string>();
   for (const { pod } of node.pods.values()) {
     if ((pod.spec.volumes ?? []).length === 0) continue;
-    for (const [volume, driver] of volumesOf(pod, handle)) attached.set(volume, driver);
-  }
-  for (const { spec } of handle.objects.volumeAttachments.list()) {
-    if (spec.nodeName !== node.name || spec.attacher === "") continue;
-    const volume = handle.objects.volumes.get(undefined, spec.source.persistentVolumeName ?? "");
-    const handleName = volume?.spec.csi?.volumeHandle;
-    if (handleName !== undefined) attached.set(`${spec.attacher}/${handleName}`, spec.attacher);
+    const its = attachableVolumes(pod, objects, { hasCsiNode: true, isNew: false });
+    for (const [volume, driver] of its) attached.set(volume, driver);
   }
   const added = [...volumes].filter(([volume]) => !attached.has(volume));
+  for (const { spec } of objects.volumeAttachments.byIndex(ATTACHMENTS_BY_NODE, node.name)) {
+    const volume = objects.volumes.get(undefined, spec.source.persistentVolumeName ?? "");
+    const csi = volume?.spec.csi;
+    if (csi === undefined || spec.attacher === "") continue;
+    attached.set(uniqueName(spec.attacher, csi.volumeHandle), spec.attacher);
+  }
   for (const driver of new Set(added.map(([, name]) => name))) {
     const limit = limits.get(driver);
     if (limit === undefined) continue;
@@ -92,42 +127,16 @@ function fitsLimits(
   return true;
 }
 
-/** A driver that must be installed where its volumes are used, and is not. */
-function missingDriver(
-  volumes: Volumes,
-  csiNode: CSINode | undefined,
-  { objects }: Handle,
-): string | undefined {
-  const installed = new Set((csiNode?.spec.drivers ?? []).map(({ name }) => name));
-  for (const driver of new Set(volumes.values())) {
-    const spec = objects.csiDrivers.get(undefined, driver)?.spec;
-    if (spec?.preventPodSchedulingIfMissing === true && !installed.has(driver)) return driver;
-  }
-  return undefined;
+/** A driver without a limit counts as one that attaches nothing. */
+function hasHigherLimit(next: CSINode, old: CSINode | undefined): boolean {
+  const before = limitsOf(old);
+  return [...limitsOf(next)].some(([driver, limit]) => limit > (before.get(driver) ?? 0));
 }
 
-function volumesOf(pod: Pod, handle: Handle): Volumes {
-  const volumes = new Map<string, string>();
-  for (const { name } of claimRefsOf(pod)) {
-    const claim = handle.objects.claims.get(pod.metadata.namespace, name);
-    const found = claim === undefined ? undefined : driverOf(claim, handle);
-    if (found !== undefined) volumes.set(`${found.driver}/${found.volume}`, found.driver);
-  }
-  return volumes;
-}
-
-function driverOf(
-  claim: PersistentVolumeClaim,
-  { objects }: Handle,
-): { readonly driver: string; readonly volume: string } | undefined {
-  const volume = objects.volumes.get(undefined, claim.spec.volumeName ?? "");
-  if (volume !== undefined) {
-    const { csi } = volume.spec;
-    return csi === undefined ? undefined : { driver: csi.driver, volume: csi.volumeHandle };
-  }
-  const found = objects.storageClasses.get(undefined, classNameOf(claim));
-  if (found === undefined) return undefined;
-  // A volume that does not exist yet counts under the name of its claim.
-  const { namespace, name } = claim.metadata;
-  return { driver: found.provisioner, volume: `unprovisioned-${namespace}/${name}` };
+function mayUseAttachment({ spec }: Pod, { spec: { attacher } }: VolumeAttachment): boolean {
+  return (spec.volumes ?? []).some(
+    (volume) =>
+      volume.persistentVolumeClaim !== undefined ||
+      MIGRATED_DRIVERS.get(migratedPluginOf(volume) ?? "") === attacher,
+  );
 }

@@ -1,5 +1,5 @@
 /** The PersistentVolumeClaims that a pod's volumes name, those of generic ephemeral volumes too. */
-import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import type { PersistentVolumeClaim, Pod, Volume } from "#api/generated/core.v1.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 
 export interface ClaimRef {
@@ -7,14 +7,22 @@ export interface ClaimRef {
   readonly isEphemeral: boolean;
 }
 
-export function claimRefsOf({ metadata, spec }: Pod): readonly ClaimRef[] {
-  if ((spec.volumes ?? []).length === 0) return NONE;
-  return (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }): ClaimRef[] => {
-    if (persistentVolumeClaim !== undefined) {
-      return [{ name: persistentVolumeClaim.claimName, isEphemeral: false }];
-    }
-    return ephemeral === undefined ? [] : [{ name: `${metadata.name}-${name}`, isEphemeral: true }];
-  });
+export function claimRefsOf(pod: Pod): readonly ClaimRef[] {
+  const { volumes = [] } = pod.spec;
+  return volumes.length === 0 ? NONE : volumes.flatMap((volume) => claimRefOf(pod, volume) ?? []);
+}
+
+/** The claim behind a volume of the pod, if it has one. */
+export function claimRefOf(
+  { metadata }: Pod,
+  { name, persistentVolumeClaim, ephemeral }: Volume,
+): ClaimRef | undefined {
+  if (persistentVolumeClaim !== undefined) {
+    return { name: persistentVolumeClaim.claimName, isEphemeral: false };
+  }
+  return ephemeral === undefined
+    ? undefined
+    : { name: `${metadata.name}-${name}`, isEphemeral: true };
 }
 
 const NONE: readonly ClaimRef[] = [];
@@ -34,7 +42,7 @@ export function claimsOf(pod: Pod, { claims }: Pick<ClusterObjects, "claims">): 
         : `persistentvolumeclaim "${name}" not found`;
       return { ok: false, reason };
     }
-    const { deletionTimestamp, ownerReferences = [] } = claim.metadata;
+    const { deletionTimestamp } = claim.metadata;
     if (claim.status?.phase === "Lost") {
       const volume = claim.spec.volumeName ?? "";
       const reason = `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volume}"`;
@@ -43,17 +51,21 @@ export function claimsOf(pod: Pod, { claims }: Pick<ClusterObjects, "claims">): 
     if (deletionTimestamp !== undefined) {
       return { ok: false, reason: `persistentvolumeclaim "${name}" is being deleted` };
     }
-    const isOwned = ownerReferences.some(
-      ({ controller, uid }) => controller === true && uid === pod.metadata.uid,
-    );
-    if (isEphemeral && !isOwned) {
-      const { namespace } = pod.metadata;
-      const reason = `PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`;
-      return { ok: false, reason };
-    }
+    const problem = isEphemeral ? notOwnedBy(pod, claim) : undefined;
+    if (problem !== undefined) return { ok: false, reason: problem };
     found.push(claim);
   }
   return { ok: true, claims: found };
+}
+
+/** What is wrong with the claim of an ephemeral volume that was not made for the pod. */
+export function notOwnedBy({ metadata }: Pod, claim: PersistentVolumeClaim): string | undefined {
+  const { namespace, name, ownerReferences = [] } = claim.metadata;
+  const isOwned = ownerReferences.some(
+    ({ controller, uid }) => controller === true && uid === metadata.uid,
+  );
+  if (isOwned) return undefined;
+  return `PVC ${namespace}/${name} was not created for pod ${namespace}/${metadata.name} (pod is not owner)`;
 }
 
 export function usesClaim(
@@ -63,6 +75,16 @@ export function usesClaim(
 ): boolean {
   if (pod.metadata.namespace !== namespace) return false;
   return claimRefsOf(pod).some((ref) => ref.name === name);
+}
+
+/** The annotation of a claim with the node for which its volume is made. */
+export const SELECTED_NODE = "volume.kubernetes.io/selected-node";
+
+const BIND_COMPLETED = "pv.kubernetes.io/bind-completed";
+
+/** Whether the volume controller has bound the claim and its volume to each other. */
+export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean {
+  return (spec.volumeName ?? "") !== "" && metadata.annotations?.[BIND_COMPLETED] !== undefined;
 }
 
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";

@@ -17,11 +17,16 @@ export function hasRoom(
   const wanted = quantityOf(requestedBytes(claim));
   for (const capacity of storageCapacities.list()) {
     if (capacity.storageClassName !== metadata.name) continue;
-    const limit = capacity.maximumVolumeSize ?? capacity.capacity;
+    const limit = volumeLimitOf(capacity);
     if (limit === undefined || compareQuantities(quantityOf(limit), wanted) < 0) continue;
     if (isReachable(capacity, node)) return true;
   }
   return false;
+}
+
+/** The size of the largest volume that can be made. */
+export function volumeLimitOf({ maximumVolumeSize, capacity }: CSIStorageCapacity) {
+  return maximumVolumeSize ?? capacity;
 }
 
 function isReachable({ nodeTopology }: CSIStorageCapacity, { metadata }: Node): boolean {

@@ -21,9 +21,11 @@ import {
 } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import { AssumedBindings, type NodeVolumes } from "./assumed-bindings.ts";
-import { isReachable, matchVolume, requestedBytes } from "./match-volume.ts";
-import { claimRefsOf, claimsOf, classNameOf, usesClaim } from "./pod-claims.ts";
+import { matchVolume, requestedBytes } from "./match-volume.ts";
+import { isReachable } from "./migrated-volumes.ts";
+import { claimRefsOf, claimsOf, classNameOf, isFullyBound, SELECTED_NODE } from "./pod-claims.ts";
 import { hasRoom } from "./storage-capacity.ts";
+import { VOLUME_BINDING_WAKES } from "./volume-binding-wakes.ts";
 
 const BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind";
 const NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity";
@@ -31,8 +33,6 @@ const NO_SPACE = "node(s) did not have enough free storage";
 const NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 const UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims");
 
-const BIND_COMPLETED = "pv.kubernetes.io/bind-completed";
-const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 const NO_PROVISIONER = "kubernetes.io/no-provisioner";
 const BIND_TIMEOUT_SECONDS = 600;
 
@@ -74,35 +74,13 @@ export const volumeBinding: PluginFactory = {
       unreserve: (_state, pod) => assumed.forget(pod),
       hasPreBind: (_state, pod) => assumed.has(pod),
       preBind: async (_state, pod, _node, signal) => {
-        try {
-          await assumed.bind(pod, signal);
-        } catch (error) {
-          handle.volumeMetrics.volumeBindingFailed();
+        await assumed.bind(pod, signal).catch((error: unknown) => {
+          handle.volumeMetrics.volumeStageFailed("bind");
           throw error;
-        }
+        });
         return FITS;
       },
-      wakeOn: [
-        { event: "storage-class-added" },
-        { event: "storage-class-changed" },
-        {
-          event: "claim-added",
-          wakes: ({ pod }, { metadata }) => usesClaim(pod, metadata.namespace, metadata.name),
-        },
-        {
-          event: "claim-changed",
-          wakes: ({ pod }, { metadata }) => usesClaim(pod, metadata.namespace, metadata.name),
-        },
-        { event: "volume-added" },
-        { event: "volume-changed" },
-        { event: "node-added" },
-        { event: "node-labels-changed" },
-        { event: "csi-node-added" },
-        { event: "csi-node-changed" },
-        { event: "csi-driver-changed" },
-        { event: "storage-capacity-added" },
-        { event: "storage-capacity-changed" },
-      ],
+      wakeOn: VOLUME_BINDING_WAKES,
     });
   },
 };
@@ -116,17 +94,10 @@ function stateOf(
   const delayed: PersistentVolumeClaim[] = [];
   for (const cached of claims) {
     const claim = assumed.claim(cached);
-    const isBound =
-      (claim.spec.volumeName ?? "") !== "" &&
-      claim.metadata.annotations?.[BIND_COMPLETED] !== undefined;
-    if (isBound) bound.push(claim);
+    if (isFullyBound(claim)) bound.push(claim);
     else if ((claim.spec.volumeName ?? "") !== "") return UNBOUND_IMMEDIATE;
     else {
-      const className = classNameOf(claim);
-      const found = objects.storageClasses.get(undefined, className);
-      if (className !== "" && found === undefined) {
-        return unresolvable(`storageclass.storage.k8s.io "${className}" not found`);
-      }
+      const found = objects.storageClasses.get(undefined, classNameOf(claim));
       if (found?.volumeBindingMode !== "WaitForFirstConsumer") return UNBOUND_IMMEDIATE;
       delayed.push(claim);
     }
@@ -147,16 +118,33 @@ function findVolumes(
   handle: Handle,
   assumed: AssumedBindings,
 ): NodeVolumes | Rejected {
-  const reasons: string[] = [];
-  const volumes = bound.map(({ spec }) =>
-    handle.objects.volumes.get(undefined, spec.volumeName ?? ""),
-  );
-  if (volumes.some((volume) => volume === undefined)) reasons.push(NO_VOLUME);
-  else if (volumes.some((volume) => !isReachable(volume!, node!))) reasons.push(NODE_CONFLICT);
+  const problem = checkBound(bound, node!, handle);
+  const reasons = problem === undefined ? [] : [problem];
   const found = chooseVolumes(delayed, node!, handle, assumed);
   if (typeof found === "string") reasons.push(found);
   else if (reasons.length === 0) return found;
   return unresolvable(...reasons);
+}
+
+/** What is wrong with the first bound claim that cannot be used on the node. */
+function checkBound(
+  bound: readonly PersistentVolumeClaim[],
+  node: Node,
+  { objects, volumeMetrics }: Handle,
+): string | undefined {
+  if (bound.length === 0) return undefined;
+  const csiNode = objects.csiNodes.get(undefined, node.metadata.name ?? "");
+  for (const { spec } of bound) {
+    const volume = objects.volumes.get(undefined, spec.volumeName ?? "");
+    if (volume === undefined) return NO_VOLUME;
+    try {
+      if (!isReachable(volume, node, csiNode)) return NODE_CONFLICT;
+    } catch (error) {
+      volumeMetrics.volumeStageFailed("predicate");
+      throw error;
+    }
+  }
+  return undefined;
 }
 
 function chooseVolumes(

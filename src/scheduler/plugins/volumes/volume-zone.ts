@@ -1,4 +1,5 @@
 /** Keeps pods on nodes in the zone and region that the labels of their bound volumes name. */
+import { isDeepStrictEqual } from "node:util";
 import type { PersistentVolume } from "#api/generated/core.v1.ts";
 import {
   definePlugin,
@@ -18,13 +19,8 @@ const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
 const OLD_ZONE = "failure-domain.beta.kubernetes.io/zone";
 const OLD_REGION = "failure-domain.beta.kubernetes.io/region";
-/** The label that a node may have instead. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
-  [ZONE]: OLD_ZONE,
-  [REGION]: OLD_REGION,
-  [OLD_ZONE]: ZONE,
-  [OLD_REGION]: REGION,
-};
+/** The label that a node may have in place of an old one. */
+const NEW_NAMES: Readonly<Record<string, string>> = { [OLD_ZONE]: ZONE, [OLD_REGION]: REGION };
 
 interface Topology {
   readonly label: string;
@@ -47,13 +43,16 @@ export const volumeZone: PluginFactory = {
         );
         if (!hasAny) return FITS; // a cluster without zones
         for (const { label, values } of topologies) {
-          const value = labels[label] ?? labels[OTHER_NAMES[label] ?? ""];
+          const value = labels[label] ?? labels[NEW_NAMES[label] ?? ""];
           if (value === undefined || !values.has(value)) return OTHER_ZONE;
         }
         return FITS;
       },
       wakeOn: [
-        { event: "storage-class-added" },
+        {
+          event: "storage-class-added",
+          wakes: (_pod, { volumeBindingMode }) => volumeBindingMode === "WaitForFirstConsumer",
+        },
         { event: "node-added" },
         { event: "node-labels-changed" },
         {
@@ -65,7 +64,11 @@ export const volumeZone: PluginFactory = {
           wakes: ({ pod }, { metadata }) => usesClaim(pod, metadata.namespace, metadata.name),
         },
         { event: "volume-added" },
-        { event: "volume-changed" },
+        {
+          event: "volume-changed",
+          wakes: (_pod, next, old) =>
+            old === undefined || !isDeepStrictEqual(labelsOf(next), labelsOf(old)),
+        },
       ],
     }),
 };
@@ -104,10 +107,11 @@ function topologiesOf(
   return topologies;
 }
 
-/** Several zones are joined by `__`. */
+/** Several zones are joined by `__`; a label with an empty one among them does not count. */
 function labelsOf({ metadata }: PersistentVolume): Topology[] {
   return [ZONE, REGION, OLD_ZONE, OLD_REGION].flatMap((label) => {
-    const text = metadata.labels?.[label];
-    return text === undefined ? [] : [{ label, values: new Set(text.split("__")) }];
+    const zones = metadata.labels?.[label]?.split("__").map((zone) => zone.trim());
+    if (zones === undefined || zones.includes("")) return [];
+    return [{ label, values: new Set(zones) }];
   });
 }

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { CustomResourceDefinition } from "#api/generated/apiextensions.v1.ts";
+import type { CustomResourceDefinition, JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { build, type Draft } from "#testing/build.ts";
+import { customResourceDefinitionKind } from "./custom-resource-definition.ts";
 import { nonStructuralCondition } from "./non-structural.ts";
 
-function stored(preserveUnknownFields: boolean, openAPIV3Schema: object): CustomResourceDefinition {
+function stored(
+  preserveUnknownFields: boolean,
+  openAPIV3Schema: Draft<JSONSchemaProps>,
+): CustomResourceDefinition {
   const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }];
-  return { spec: { preserveUnknownFields, versions } } as unknown as CustomResourceDefinition;
+  const spec = { preserveUnknownFields, versions };
+  return build(customResourceDefinitionKind, { metadata: { name: "d" }, spec });
 }
 
 const untyped = { type: "object", properties: { spec: { properties: {} } } };

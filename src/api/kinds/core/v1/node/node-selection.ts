@@ -20,7 +20,7 @@ export function wantsNode({ nodeSelector, affinity }: PodSpec, node: Node): bool
 /** Everything in a term must hold; one that says nothing matches nothing. */
 export function matchesNodeSelectorTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
-  { metadata }: Node,
+  { metadata }: Pick<Node, "metadata">,
 ): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
