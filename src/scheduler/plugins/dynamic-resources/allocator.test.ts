@@ -13,8 +13,8 @@ import { WantedDevicesReader } from "./wanted-devices.ts";
 
 const DEVICES = 20;
 
-/** 8 of 20 devices and one that no device can be: 125,970 choices lead nowhere. */
-function hopeless(timeoutMs: number, stepMs: number) {
+/** 8 of 20 devices, and then more than are left: 125,970 choices lead nowhere. */
+function search(timeoutMs: number, stepMs: number, more = DEVICES - 7) {
   const deviceClasses = new Cache<DeviceClass>();
   deviceClasses.put(build(deviceClassKind, { metadata: { name: "gpu" }, spec: {} }));
   const slices = new Cache<ResourceSlice>();
@@ -36,7 +36,7 @@ function hopeless(timeoutMs: number, stepMs: number) {
         devices: {
           requests: [
             { name: "eight", exactly: { ...exactly, count: 8 } },
-            { name: "none", exactly: { ...exactly, count: 1 } },
+            { name: "more", exactly: { ...exactly, count: more } },
           ],
         },
       },
@@ -52,9 +52,9 @@ function hopeless(timeoutMs: number, stepMs: number) {
   const result = allocateDevices([wanted], {
     ...devices,
     inUse: { has: () => false, consumed: () => undefined },
-    matches: ({ name }) => {
+    matches: () => {
       asked += 1;
-      return name === "eight";
+      return true;
     },
     nowMs: () => {
       clockMs += stepMs;
@@ -67,12 +67,21 @@ function hopeless(timeoutMs: number, stepMs: number) {
 
 describe("allocator: bounds of the search", () => {
   test("a search that takes longer than its time is unfinished", () => {
-    const { result, asked } = hopeless(10_000, 1_000);
-    assert.equal(result, "unfinished");
-    assert.ok(asked < 10_000 * DEVICES, `${asked} devices were looked at`);
+    assert.equal(search(10_000, 1_000).result, "unfinished");
   });
 
   test("so is one of too many steps, however long it may take", () => {
-    assert.equal(hopeless(Number.POSITIVE_INFINITY, 0).result, "unfinished");
+    assert.equal(search(Number.POSITIVE_INFINITY, 0).result, "unfinished");
+  });
+
+  test("whether a device matches is asked once for each request", () => {
+    const { result, asked } = search(Number.POSITIVE_INFINITY, 0, DEVICES - 8);
+    assert.equal(typeof result === "object" && result[0]?.length, DEVICES);
+    assert.equal(asked, 2 * DEVICES);
+  });
+
+  test("a request for more devices than there are is refused without a search", () => {
+    const { result } = search(0, 1, DEVICES + 1);
+    assert.equal(result, undefined);
   });
 });

@@ -21,7 +21,8 @@ import { type ConstraintState, constraintState } from "./device-constraints.ts";
 import type { NodeDevices, Pool, PooledDevice } from "./device-pools.ts";
 import type { WantedDevices, WantedRequest } from "./wanted-devices.ts";
 
-const STEPS_MAX = 100_000;
+/** They take about as long as the event loop may be kept busy. */
+const STEPS_MAX = 20_000;
 /** After how many steps the clock is looked at. */
 const CLOCK_STEPS = 256;
 const NO_USE: CapacityUse = new Map();
@@ -68,14 +69,14 @@ interface Slot {
   readonly claim: number;
   readonly request: WantedRequest;
   readonly left: number;
-  /** Where to go on among the devices, so that no set of devices is tried twice. */
+  /** Where to go on among the request's candidates, so that no set of devices is tried twice. */
   readonly from: number;
 }
 
 class Allocation {
   readonly #wanted: readonly WantedDevices[];
   readonly #input: AllocatorInput;
-  readonly #devices: readonly PooledDevice[];
+  readonly #candidates = new Map<WantedRequest, readonly PooledDevice[]>();
   readonly #chosen: Choice[][];
   readonly #taken = new Set<string>();
   /** What the claims of this pod consume so far. */
@@ -89,7 +90,6 @@ class Allocation {
   constructor(wanted: readonly WantedDevices[], input: AllocatorInput) {
     this.#wanted = wanted;
     this.#input = input;
-    this.#devices = input.devices;
     this.#deadlineMs = input.nowMs() + input.timeoutMs;
     this.#chosen = wanted.map(() => []);
     this.#constraints = wanted.map(({ claim }) =>
@@ -99,8 +99,34 @@ class Allocation {
   }
 
   run(): readonly (readonly ChosenDevice[])[] | undefined | "unfinished" {
+    if (this.#isHopeless()) return undefined;
     if (this.#request(0, 0)) return this.#chosen;
     return this.#isUnfinished ? "unfinished" : undefined;
+  }
+
+  /** Whether a request asks for more devices than there are for it: nothing has to be tried then. */
+  #isHopeless(): boolean {
+    return this.#wanted.some(({ requests }) =>
+      requests.some((alternatives) =>
+        alternatives.every(
+          (request) => !request.isAll && this.#candidatesOf(request).length < request.count,
+        ),
+      ),
+    );
+  }
+
+  /** Devices that match the request and that no other claim holds. */
+  #candidatesOf(request: WantedRequest): readonly PooledDevice[] {
+    let found = this.#candidates.get(request);
+    if (found === undefined) {
+      const { inUse, devices } = this.#input;
+      found = devices.filter(
+        (device) =>
+          (request.adminAccess || !inUse.has(device.id)) && this.#isCandidate(request, device),
+      );
+      this.#candidates.set(request, found);
+    }
+    return found;
   }
 
   /** Counts a step; false once there were too many, or the time is over. */
@@ -128,10 +154,9 @@ class Allocation {
   #slot(slot: Slot, next: () => boolean): boolean {
     const { claim, request, left } = slot;
     if (left === 0) return next();
-    for (let i = slot.from; i < this.#devices.length; i++) {
-      const device = this.#devices[i]!;
-      if (!request.adminAccess && this.#input.inUse.has(device.id)) continue;
-      if (!this.#isCandidate(request, device)) continue;
+    const candidates = this.#candidatesOf(request);
+    for (let i = slot.from; i <= candidates.length - left; i++) {
+      const device = candidates[i]!;
       if (!this.#step()) return false;
       if (!this.#take(claim, request, device)) continue;
       if (this.#slot({ claim, request, left: left - 1, from: i + 1 }, next)) return true;
@@ -142,7 +167,7 @@ class Allocation {
 
   /** Every device that matches, or none. */
   #allOf(claim: number, request: WantedRequest, next: () => boolean): boolean {
-    const devices = this.#devices.filter(
+    const devices = this.#input.devices.filter(
       (device) => this.#isCandidate(request, device) && this.#useOf(request, device) !== undefined,
     );
     // A pool that is not complete may have more.
