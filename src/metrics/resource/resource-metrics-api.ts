@@ -26,7 +26,8 @@ import {
 } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { ReadCache } from "#client/cache.ts";
-import type { PodUsage, Usage, UsageStorage } from "./usage-storage.ts";
+import type { PodUsage, Usage } from "./node-usage.ts";
+import type { UsageStorage } from "./usage-storage.ts";
 
 export const METRICS_GROUP = "metrics.k8s.io";
 export const METRICS_VERSION = "v1beta1";
