@@ -106,7 +106,7 @@ function compare(seed: number): void {
       slow.map(({ metadata }) => metadata.name ?? "").sort(),
       `seed ${seed}/${i}`,
     );
-    const results = reusable.of(info, snapshot.nodes);
+    const results = reusable.of(info, snapshot);
     const reused = findNodes(started.run, snapshot.nodes, { start: 0, wanted: 1e9, results });
     const anew = findNodes(started.run, snapshot.nodes, { start: 0, wanted: 1e9 });
     assert.deepEqual(reused.feasible, anew.feasible, `reused, seed ${seed}/${i}`);

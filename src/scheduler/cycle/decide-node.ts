@@ -158,7 +158,7 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   const nodes = run.nodeNames === undefined ? all : nodesNamed(run.nodeNames, snapshot);
   const percentage = profile.percentageOfNodesToScore ?? world.percentageOfNodesToScore;
   const wanted = profile.score.length === 0 ? 1 : feasibleNodesWanted(nodes.length, percentage);
-  const results = nodes === all ? world.reusable.of(pod, all) : undefined;
+  const results = nodes === all ? world.reusable.of(pod, snapshot) : undefined;
   const found = findTimed(profile, run, nodes, { start: cursor.next, wanted, results });
   for (const [plugin, times] of run.evaluations()) observer.evaluated(plugin, "Filter", times);
   cursor.next = (cursor.next + found.evaluated) % all.length;

@@ -10,30 +10,37 @@
  */
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
 import type { NodeVerdict } from "./filter-run.ts";
 
 const SPECS_MAX = 16;
 
+type NodesInOrder = Pick<Snapshot, "nodes" | "nodeVersions">;
+
 /** The results for pods of one spec, by the place of the node among all nodes. */
 export class NodeResults {
   readonly nodes: readonly NodeInfo[];
+  /** The nodes as they are now. */
+  readonly #current: Float64Array;
+  /** The nodes as they were when the filters were asked. */
   readonly #versions: Float64Array;
   readonly #verdicts: (NodeVerdict | undefined)[];
   readonly #scores = new Map<string, Float64Array>();
 
-  constructor(nodes: readonly NodeInfo[]) {
+  constructor({ nodes, nodeVersions }: NodesInOrder) {
     this.nodes = nodes;
+    this.#current = nodeVersions;
     this.#versions = new Float64Array(nodes.length).fill(-1);
     this.#verdicts = new Array<NodeVerdict | undefined>(nodes.length).fill(undefined);
   }
 
   /** What the remembered filters said, or undefined if they must be asked. */
   verdict(index: number): NodeVerdict | undefined {
-    return this.#versions[index] === this.nodes[index]!.version ? this.#verdicts[index] : undefined;
+    return this.#versions[index] === this.#current[index] ? this.#verdicts[index] : undefined;
   }
 
   setVerdict(index: number, verdict: NodeVerdict): void {
-    this.#versions[index] = this.nodes[index]!.version;
+    this.#versions[index] = this.#current[index]!;
     this.#verdicts[index] = verdict;
     for (const scores of this.#scores.values()) scores[index] = Number.NaN;
   }
@@ -61,11 +68,11 @@ export class ReusableResults {
   }
 
   /** Of pods like this one, under the profile of its scheduler name. */
-  of(pod: PodInfo, nodes: readonly NodeInfo[]): NodeResults {
+  of(pod: PodInfo, snapshot: NodesInOrder): NodeResults {
     const key = pod.specKey;
     let results = this.#bySpec.get(key);
     if (results !== undefined) this.#bySpec.delete(key);
-    if (results === undefined || results.nodes !== nodes) results = new NodeResults(nodes);
+    if (results?.nodes !== snapshot.nodes) results = new NodeResults(snapshot);
     this.#bySpec.set(key, results);
     if (this.#bySpec.size > SPECS_MAX) this.#bySpec.delete(this.#bySpec.keys().next().value!);
     return results;

@@ -21,6 +21,8 @@ export class NodeInfo {
   readonly name: string;
   /** Changes with the node and with the pods on it. */
   version = 0;
+  /** Among the nodes in the order in which they are tried; -1 if it is not one of them. */
+  place = -1;
   /** Undefined while pods are known to run on a node that is not. */
   node: Node | undefined;
   labels: Labels = {};

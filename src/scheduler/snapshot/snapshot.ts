@@ -34,11 +34,21 @@ export class Snapshot {
   readonly #namespaces = new Map<string, Labels>();
   #namespaceVersion = 0;
   #ordered: readonly NodeInfo[] | undefined;
+  #versions = new Float64Array();
 
   /** All nodes that exist, in the order in which they are tried. */
   get nodes(): readonly NodeInfo[] {
-    this.#ordered ??= inZoneOrder([...this.#nodes.values()].filter((n) => n.node !== undefined));
+    this.#ordered ??= this.#inOrder();
     return this.#ordered;
+  }
+
+  /**
+   * The version of each of `nodes`. A decision compares hundreds of them, which is several times faster
+   * in one array than in as many objects.
+   */
+  get nodeVersions(): Float64Array {
+    this.#ordered ??= this.#inOrder();
+    return this.#versions;
   }
 
   get podCount(): number {
@@ -73,6 +83,7 @@ export class Snapshot {
     if (isMoved) for (const pod of info.pods.values()) this.terms.remove(pod, info);
     this.#countImages(info, -1);
     info.setNode(node);
+    this.#noteVersion(info);
     this.#countImages(info, 1);
     if (isMoved) for (const pod of info.pods.values()) this.terms.add(pod, info);
     if (isRecounted) for (const counter of this.#counters.values()) counter.addNode(info);
@@ -86,6 +97,7 @@ export class Snapshot {
     for (const pod of info.pods.values()) this.terms.remove(pod, info);
     this.#countImages(info, -1);
     info.clearNode();
+    info.place = -1;
     for (const pod of info.pods.values()) this.terms.add(pod, info);
     if (info.pods.size === 0) this.#nodes.delete(name);
     this.#ordered = undefined;
@@ -121,6 +133,7 @@ export class Snapshot {
     const { info, node } = placed;
     this.#pods.delete(uid);
     node.removePod(uid);
+    this.#noteVersion(node);
     this.terms.remove(info, node);
     this.#countClass(info, node, -1);
     if (node.node === undefined && node.pods.size === 0) this.#nodes.delete(node.name);
@@ -171,8 +184,24 @@ export class Snapshot {
     }
     this.#pods.set(info.uid, { info, node, assumed });
     node.addPod(info);
+    this.#noteVersion(node);
     this.terms.add(info, node);
     this.#countClass(info, node, 1);
+  }
+
+  #inOrder(): readonly NodeInfo[] {
+    const existing = [...this.#nodes.values()].filter(({ node }) => node !== undefined);
+    const ordered = inZoneOrder(existing);
+    this.#versions = new Float64Array(ordered.length);
+    for (const [place, node] of ordered.entries()) {
+      node.place = place;
+      this.#versions[place] = node.version;
+    }
+    return ordered;
+  }
+
+  #noteVersion({ place, version }: NodeInfo): void {
+    if (place >= 0) this.#versions[place] = version;
   }
 
   #countClass(info: PodInfo, node: NodeInfo, change: 1 | -1): void {
