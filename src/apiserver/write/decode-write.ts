@@ -11,10 +11,11 @@ import {
   success,
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Steps } from "#lib/async/steps.ts";
 import { bodyBytes } from "../request/body-bytes.ts";
 import { decodeBody, expectKind } from "../request/decode-body.ts";
-import { writeOptions } from "../request/query-options.ts";
+import { type WriteOptions, writeOptions } from "../request/query-options.ts";
 import { typeMetaOf, type VerbRequest } from "../request/verb.ts";
 import { mediaTypeOf } from "../response/negotiate.ts";
 import { dedupeOwners, settleNamespace, wipeSystemFields } from "./object-metadata.ts";
@@ -34,21 +35,13 @@ const CUSTOM_PATCH_MEDIA = Object.keys(PATCH_TYPES).filter(
 );
 
 export function* decodeCreate(verb: VerbRequest): Steps<Result<ObjectWrite>> {
-  const { request, resource } = verb;
-  const options = writeOptions(request.query, "CreateOptions");
+  const options = writeOptions(verb.request.query, "CreateOptions");
   if (!options.ok) return options;
-  const { fieldValidation } = options.value;
-  const decoded = yield* decodeBody(request, expectKind(resource.kind), fieldValidation, verb.warn);
+  const decode = (from: VerbRequest) => decodeNew(from, options.value);
+  const decoded = yield* decode(verb);
   if (!decoded.ok) return decoded;
-  const object = decoded.value;
-  yield* setDefaults(verb, resource.kind, object);
-
-  wipeSystemFields(object.metadata);
-  const placed = settleNamespace(object.metadata, namespaceOf(verb));
-  if (!placed.ok) return placed;
-  dedupeOwners(object.metadata, verb.warn);
   return success({
-    change: { form: "create", object },
+    change: { form: "create", object: onceThenAgain(verb, decoded.value, decode) },
     options: options.value,
     mayCreate: true,
     uid: undefined,
@@ -61,23 +54,17 @@ export function* decodeUpdate(
   view?: SubresourceView,
 ): Steps<Result<ObjectWrite>> {
   const { request, resource, info } = verb;
-  const kind = view?.kind ?? resource.kind;
   const options = writeOptions(request.query, "UpdateOptions");
   if (!options.ok) return options;
-  const { fieldValidation } = options.value;
-  const decoded = yield* decodeBody(request, expectKind(kind), fieldValidation, verb.warn);
+  const kind = view?.kind ?? resource.kind;
+  const decode = (from: VerbRequest) => decodeNext(from, kind, options.value);
+  const decoded = yield* decode(verb);
   if (!decoded.ok) return decoded;
-  const object = decoded.value;
-  yield* setDefaults(verb, kind, object);
-
-  const placed = checkPlace(verb, object);
-  if (!placed.ok) return placed;
-  dedupeOwners(object.metadata, verb.warn);
   return success({
-    change: { form: "update", object },
+    change: { form: "update", object: onceThenAgain(verb, decoded.value, decode) },
     options: options.value,
     mayCreate: resource.stored.kind.createOnUpdate === true && info.subresource === "",
-    uid: object.metadata.uid || undefined,
+    uid: decoded.value.metadata.uid || undefined,
     ...partOf(verb, view),
   });
 }
@@ -124,6 +111,61 @@ export function checkPlace(verb: VerbRequest, { metadata }: Draft<KubeObject>): 
 /** The namespace in which the request's objects are; "" for cluster-scoped ones. */
 export function namespaceOf({ resource, info }: VerbRequest): string {
   return resource.kind.scope === "Namespaced" ? info.namespace : "";
+}
+
+function* decodeNew(verb: VerbRequest, options: WriteOptions): Steps<Result<Draft<KubeObject>>> {
+  const decoded = yield* decodeWithDefaults(verb, verb.resource.kind, options);
+  if (!decoded.ok) return decoded;
+  const { metadata } = decoded.value;
+  wipeSystemFields(metadata);
+  const placed = settleNamespace(metadata, namespaceOf(verb));
+  if (!placed.ok) return placed;
+  dedupeOwners(metadata, verb.warn);
+  return decoded;
+}
+
+function* decodeNext(
+  verb: VerbRequest,
+  kind: Kind,
+  options: WriteOptions,
+): Steps<Result<Draft<KubeObject>>> {
+  const decoded = yield* decodeWithDefaults(verb, kind, options);
+  if (!decoded.ok) return decoded;
+  const placed = checkPlace(verb, decoded.value);
+  if (!placed.ok) return placed;
+  dedupeOwners(decoded.value.metadata, verb.warn);
+  return decoded;
+}
+
+/** Nothing is told again of a body that is decoded again: neither warnings nor its audit. */
+function onceThenAgain(
+  verb: VerbRequest,
+  decoded: Draft<KubeObject>,
+  decode: (verb: VerbRequest) => Steps<Result<Draft<KubeObject>>>,
+): () => MaybePromise<Draft<KubeObject>> {
+  const again = async (): Promise<Draft<KubeObject>> => {
+    const { sent: _, ...quiet } = verb;
+    const other = await verb.pace.run(decode({ ...quiet, warn: () => undefined }));
+    if (!other.ok) throw new Error(`the same body was refused: ${other.status.message}`);
+    return other.value;
+  };
+  let first: Draft<KubeObject> | undefined = decoded;
+  return () => {
+    const object = first;
+    first = undefined;
+    return object ?? again();
+  };
+}
+
+function* decodeWithDefaults(
+  verb: VerbRequest,
+  kind: Kind,
+  { fieldValidation }: WriteOptions,
+): Steps<Result<Draft<KubeObject>>> {
+  const { request, warn } = verb;
+  const decoded = yield* decodeBody(request, expectKind(kind), fieldValidation, warn);
+  if (decoded.ok) yield* setDefaults(verb, kind, decoded.value);
+  return decoded;
 }
 
 function* setDefaults(verb: VerbRequest, kind: Kind, object: Draft<KubeObject>): Steps<void> {

@@ -2,7 +2,6 @@
  * What a write wants the object to be, given the one that is there: the change made, and the
  * managedFields that follow from it. In the version of the request.
  */
-import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { assertNever } from "#lib/assert-never.ts";
@@ -23,12 +22,11 @@ export async function desiredObject(
   if (view !== undefined) return await wantedView(verb, write, view, current!);
   switch (change.form) {
     case "create":
-      trackCreate(verb, change.object, options);
-      return success(change.object);
     case "update": {
-      const next = cloneObject(change.object); // asked again after a conflict
-      await verb.pace.rest();
-      trackUpdate(verb, current, next, options);
+      const decoded = change.object();
+      const next = decoded instanceof Promise ? await decoded : decoded;
+      if (change.form === "create") trackCreate(verb, next, options);
+      else trackUpdate(verb, current, next, options);
       return success(next);
     }
     case "patch":
@@ -54,9 +52,7 @@ async function wantedView(
   const { change, options } = write;
   const before = view.of(current);
   const next =
-    change.form === "update"
-      ? success(structuredClone(change.object))
-      : await patched(verb, write, before);
+    change.form === "update" ? success(await change.object()) : await patched(verb, write, before);
   if (!next.ok) return next;
   const placed = checkPlace(verb, next.value);
   if (!placed.ok) return placed;

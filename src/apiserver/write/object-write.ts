@@ -1,15 +1,18 @@
 /** What a request wants to have written, as its verb decoded it: the input of the write path. */
 import type { Draft, Kind, KubeObject, SubresourceSpec } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import type { PatchType } from "./patch-document.ts";
 
 /** The body, decoded as far as it can be without the object that is there. */
 export type Change =
-  /** A new object, with its defaults. */
-  | { readonly form: "create"; readonly object: Draft<KubeObject> }
-  /** The whole object, with its defaults. */
-  | { readonly form: "update"; readonly object: Draft<KubeObject> }
+  /**
+   * A new object, or the whole object, with its defaults. It belongs to the caller, who changes it: each
+   * further attempt decodes the body again, because few writes need a second one and a copy would be made
+   * for all of them.
+   */
+  | { readonly form: "create" | "update"; object(): MaybePromise<Draft<KubeObject>> }
   | { readonly form: "patch"; readonly type: PatchType; readonly bytes: Uint8Array }
   /** Server-side apply. */
   | { readonly form: "apply"; readonly bytes: Uint8Array };

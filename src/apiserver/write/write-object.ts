@@ -12,10 +12,9 @@
  *   8. store                  compare-and-swap, or as if on a dry run            store-object.ts
  *
  * Steps 1 and 2 run once (a patch is decoded in step 3, since it needs the object). Steps 3 to 8 run
- * again on the newer object when another writer was faster. Creates whose name is generated repeat
- * steps 5 to 8 with another name. Deletes decode their options, ask admission and store a decision.
+ * again on the newer object when another writer was faster, and for a create whose generated name is
+ * taken with another name; the body is then decoded again, because the steps change what they get. Deletes decode their options, ask admission and store a decision.
  */
-import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, forbiddenStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
@@ -117,12 +116,12 @@ async function onCached(
 }
 
 async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
-  const admitted = await admitObject(verb, write, undefined);
-  if (!admitted.ok) return admitted;
-  const { generateName = "", name = "" } = admitted.value.metadata;
   for (let attempt = 1; ; attempt++) {
+    const admitted = await admitObject(verb, write, undefined);
+    if (!admitted.ok) return admitted;
     await verb.pace.rest();
-    const draft = generateName === "" ? admitted.value : cloneObject(admitted.value);
+    const draft = admitted.value;
+    const { generateName = "", name = "" } = draft.metadata;
     if (generateName !== "") {
       const { namesAreGiven } = verb.resource.stored.kind;
       const next = (): string => generatedName(generateName, verb.parts.random);
