@@ -42,6 +42,22 @@ test("TimeSlice: who waits longest goes on first", async () => {
   assert.deepEqual(order, ["first", "second", "third"]);
 });
 
+test("TimeSlice: those who wait continue in one turn while there is time left", async () => {
+  const { clock, spend } = spentBy();
+  const slice = new TimeSlice(clock, 10);
+  assert.equal(slice.over(), undefined);
+  spend(10);
+  let continued = 0;
+  const waiting = Array.from({ length: 8 }, async () => {
+    await slice.over();
+    spend(4);
+    continued += 1;
+  });
+  await nextTurn();
+  assert.equal(continued, 3); // the third begins after 8 of 10 ms
+  await Promise.all(waiting);
+});
+
 test("TimeSlice: no waits while the virtual clock stands still", () => {
   using clock = new VirtualClock();
   const slice = new TimeSlice(clock, 1);

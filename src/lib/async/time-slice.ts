@@ -4,16 +4,18 @@
  * Promises:
  * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop; after that
  *    `over` returns a promise for a later turn. Only a single step can take longer.
- * 2. Waiting users continue one per turn, first come first served.
+ * 2. Waiting users continue first come first served: the next one when the one before it waits for
+ *    something else, as long as there is time left in the turn.
  * 3. While time stands still (the virtual clock) `over` never waits.
  */
 
 import { Fifo } from "../collections/fifo.ts";
 import type { Clock } from "../time/clock.ts";
+import { microtasksDone } from "./microtasks-done.ts";
 import { nextTurn } from "./next-turn.ts";
 
 /** Short compared with network latency, long compared with the cost of a turn. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 
 export class TimeSlice {
   readonly #clock: Clock;
@@ -44,9 +46,16 @@ export class TimeSlice {
 
   #nextTurn(): void {
     this.#startMs = undefined;
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
+    if (this.#waiting.size === 0) return;
     this.#begin(this.#clock.elapsedMs());
-    next();
+    this.#continueNext();
+  }
+
+  #continueNext(): void {
+    this.#waiting.shift()?.();
+    if (this.#waiting.size === 0) return;
+    void microtasksDone().then(() => {
+      if (this.#clock.elapsedMs() - this.#startMs! < this.#sliceMs) this.#continueNext();
+    });
   }
 }

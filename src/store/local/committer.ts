@@ -9,6 +9,7 @@
  * 4. Compaction rides along: each commit sweeps a bounded number of changes, so that writes never
  *    wait for a long sweep.
  */
+import { microtasksDone } from "#lib/async/microtasks-done.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type Operation, StoreError, type TransactAnswer } from "#store/contract.ts";
 import type { Commit, Engine } from "./engine.ts";
@@ -170,11 +171,6 @@ export class Committer {
 
 export function closedError(): StoreError {
   return new StoreError({ code: "Closed" }, "the store is closed");
-}
-
-/** Resolves when the microtask queue is empty. */
-function microtasksDone(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 function isNoSpace(error: unknown): boolean {
