@@ -43,6 +43,7 @@ export interface GarbageState {
   readonly resource: Resource;
   readonly object: KubeObject;
   readonly owners: readonly OwnerView[];
+  /** None are looked for while all owners are solid and the object stays: then they do not matter. */
   readonly dependents: readonly { readonly resource: Resource; readonly object: KubeObject }[];
 }
 
@@ -115,9 +116,14 @@ function isRelevant({ metadata: next }: KubeObject, { metadata: old }: KubeObjec
   return (
     next.uid !== old.uid ||
     next.deletionTimestamp !== old.deletionTimestamp ||
-    JSON.stringify(next.ownerReferences) !== JSON.stringify(old.ownerReferences) ||
-    JSON.stringify(next.finalizers) !== JSON.stringify(old.finalizers)
+    !isEqual(next.ownerReferences, old.ownerReferences) ||
+    !isEqual(next.finalizers, old.finalizers)
   );
+}
+
+/** Objects of the same server share equal parts mostly. */
+function isEqual(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 function concerns({ metadata }: KubeObject): boolean {
@@ -149,6 +155,10 @@ async function observe(
   if (resource === undefined || object === undefined) return undefined;
   const references = object.metadata.ownerReferences ?? [];
   const owners = await Promise.all(references.map((r) => viewOf(r, object, caches, reader, all)));
+  const stays = object.metadata.deletionTimestamp === undefined;
+  if (stays && owners.every(({ state }) => state === "solid")) {
+    return { resource, object, owners, dependents: [] };
+  }
   const watched = all.filter((other) => indexed(caches, other) !== undefined);
   return { resource, object, owners, dependents: dependentsOf(object, caches, watched) };
 }

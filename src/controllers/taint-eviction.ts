@@ -55,7 +55,7 @@ export const taintEviction = defineController<EvictionState, Scheduled>({
   measure: measureEvictions,
 });
 
-function keysOfPodChange({ next, old }: Change<Pod>): readonly Key[] {
+function keysOfPodChange({ next, old }: Change<Pod>, caches: Caches): readonly Key[] {
   const pod = next ?? old;
   if (pod === undefined) return [];
   const isSame =
@@ -64,7 +64,16 @@ function keysOfPodChange({ next, old }: Change<Pod>): readonly Key[] {
     next.metadata.uid === old.metadata.uid &&
     next.spec.nodeName === old.spec.nodeName &&
     semanticEqual(next.spec.tolerations, old.spec.tolerations);
-  return isSame ? [] : ownKey(pod);
+  const isConcerned = (one: Pod | undefined): boolean =>
+    one !== undefined && mayHaveToGo(one, caches);
+  return isSame || !(isConcerned(next) || isConcerned(old)) ? [] : ownKey(pod);
+}
+
+/** Nothing is scheduled for a pod on a node without such taints. A node that gets some queues its pods. */
+function mayHaveToGo({ spec: { nodeName = "" } }: Pod, caches: Caches): boolean {
+  if (nodeName === "") return false;
+  const node = caches(nodeKind).get(undefined, nodeName);
+  return node === undefined || noExecute(node).length > 0;
 }
 
 function keysOfNode({ metadata }: Node, caches: Caches): readonly Key[] {

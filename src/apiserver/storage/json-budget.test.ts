@@ -44,6 +44,19 @@ describe("budget of JSON text", () => {
     assert.ok(one.holds(Buffer.from(stored("a"))));
   });
 
+  test("the text of an own write is dropped without a comparison, and the same text is made again", () => {
+    const text = stored("a");
+    const object = JSON.parse(text) as KubeObject;
+    const key = "/registry/configmaps/n/a";
+    const one = Revision.fromWrite(kind, key, 7, Buffer.from(text), object);
+    const [line, value, itemStart] = [Buffer.from(one.line), one.value, one.itemStart];
+    assert.ok(one.dropText());
+    assert.ok(!one.hasText);
+    assert.deepEqual(one.line, line);
+    assert.equal(one.itemStart, itemStart);
+    assert.equal(one.value, value);
+  });
+
   test("text whose value is not in use is kept and tried again later", () => {
     const [one, two, three] = [revision("a"), revision("b"), revision("c")];
     const budget = new JsonBudget(one.jsonBytes + 10);

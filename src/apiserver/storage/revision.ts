@@ -47,6 +47,8 @@ export class Revision {
   #shared: WeakRef<KubeObject> | undefined;
   /** The value as it was just written, without its resourceVersion. Not shared. */
   #written: KubeObject | undefined;
+  /** The text was made from the value, so the same text can be made again. Otherwise the two are compared. */
+  #isOfValue = false;
   /** The same object in other versions, by apiVersion. */
   #views: Map<string, Revision> | undefined;
   /** Where the value shares its parts with those of other objects. */
@@ -122,6 +124,7 @@ export class Revision {
     const revision = new Revision(kind, key, number, false, parts);
     if (!revision.#inject(asBuffer(stored))) return Revision.fromValue(kind, key, number, object);
     revision.#written = object;
+    revision.#isOfValue = true;
     return revision;
   }
 
@@ -202,6 +205,7 @@ export class Revision {
     if (shared !== undefined) return shared;
     const value = this.#freeze(parseStored(this.#line!, this.kind));
     this.#shared = new WeakRef(value);
+    this.#isOfValue = false; // digits beyond 2^53 may be lost
     return value;
   }
 
@@ -224,8 +228,8 @@ export class Revision {
     const value = this.#value ?? this.#shared?.deref();
     if (line === undefined || value === undefined || this.kind.holdsFreeJson) return false;
     this.#value = value;
-    this.#write();
-    const isSame = line.equals(this.#line!);
+    if (!this.#isOfValue) this.#write();
+    const isSame = this.#isOfValue || line.equals(this.#line!);
     this.#line = isSame ? undefined : line;
     this.#droppedBytes = isSame ? line.length - 1 : 0;
     if (!isSame) this.letGo();
