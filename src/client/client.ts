@@ -192,7 +192,7 @@ export class Client {
 
   async #send<T>(call: Call, signal: AbortSignal | undefined): Promise<Result<T>> {
     const { transport, clock, random } = this.#options;
-    const backoff = new Backoff({ baseMs: 100, capMs: 5_000, jitter: 0.5, random });
+    let backoff: Backoff | undefined; // few calls need one
     for (let attempt = 1; ; attempt++) {
       let waitMs: number | undefined;
       try {
@@ -203,6 +203,7 @@ export class Client {
         // A write may have been carried out before the connection broke: only reads are repeated.
         const isRead = call.verb === "get" || call.verb === "list";
         if (!(error instanceof TransportError) || !isRead || attempt >= ATTEMPTS_MAX) throw error;
+        backoff ??= new Backoff({ baseMs: 100, capMs: 5_000, jitter: 0.5, random });
         waitMs = backoff.nextMs();
       }
       await clock.sleep(waitMs, signal);
