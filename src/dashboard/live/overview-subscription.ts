@@ -1,8 +1,12 @@
 /**
  * The overview that a page follows: nodes, pods and warnings are watched and counted here, and the page gets
- * figures, at most once a second. While pods are still being listed it gets what was counted so far.
+ * figures, at most once a second. The first message comes with the first nodes, before pods and warnings are
+ * asked for, which take long in a large cluster. While pods are still being listed the page gets what was
+ * counted so far.
  */
 import type { IncomingMessage } from "node:http";
+import { onAbort } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { runEvery } from "#lib/async/sleep.ts";
 import { amountOf } from "../overview/amount-of.ts";
 import { NewestWarnings } from "../overview/newest-warnings.ts";
@@ -26,6 +30,8 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
   let podsTotal = 0;
   let isCounted = false;
   let used: UsedResources | undefined;
+  const begun = deferred<void>();
+  onAbort(signal, begun.resolve);
   const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
     const changed = warnings.takeIfChanged();
     await send({
@@ -54,11 +60,13 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
   const follow = async (path: string, store: Store, fieldSelector = ""): Promise<void> => {
     const watched = { ...options, path, fieldSelector, accept: ACCEPT };
     for await (const change of listWatch(watched, signal)) {
-      if (change.type === "failed")
+      if (change.type === "failed") {
+        begun.resolve();
         void send({ id, type: "error", code: change.code, message: change.message });
-      else {
+      } else {
         take(change, store);
         outbox.changed();
+        begun.resolve();
       }
     }
   };
@@ -70,13 +78,18 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
       .catch(() => undefined);
     if (used !== undefined) outbox.changed();
   };
-  void measure();
-  const done = Promise.all([
-    follow("/api/v1/nodes", nodes),
-    follow("/api/v1/pods", pods),
-    follow("/api/v1/events", warnings, "type=Warning"),
-    runEvery(clock, MEASURE_EVERY_MS, measure, signal),
-  ]).then(() => outbox.end());
+  const followOthers = async (): Promise<void> => {
+    await begun.promise;
+    void measure();
+    await Promise.all([
+      follow("/api/v1/pods", pods),
+      follow("/api/v1/events", warnings, "type=Warning"),
+      runEvery(clock, MEASURE_EVERY_MS, measure, signal),
+    ]);
+  };
+  const done = Promise.all([follow("/api/v1/nodes", nodes), followOthers()]).then(() =>
+    outbox.end(),
+  );
   return { done };
 }
 

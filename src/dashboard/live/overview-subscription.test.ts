@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { test } from "vitest";
+import { deferred } from "#lib/async/deferred.ts";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import type { LiveMessage } from "./messages.ts";
+import { subscribeOverview } from "./overview-subscription.ts";
+
+const NODE = { metadata: { uid: "n", name: "node-1" } };
+
+function answerOf(body: object): IncomingMessage {
+  const stream = Readable.from([Buffer.from(JSON.stringify(body))]);
+  return Object.assign(stream, { statusCode: 200 }) as unknown as IncomingMessage;
+}
+
+test("overview: the first message has nodes, and comes before pods and Events are asked for", async () => {
+  const life = new AbortController();
+  const asked: string[] = [];
+  const first = deferred<LiveMessage>();
+  const nodes = deferred<IncomingMessage>();
+  const api = {
+    get: async (path: string) => {
+      asked.push(path.split("?")[0]!);
+      if (path.startsWith("/api/v1/nodes?limit")) return await nodes.promise;
+      return await new Promise<IncomingMessage>((_, reject) =>
+        life.signal.addEventListener("abort", () => reject(new Error("ended"))),
+      );
+    },
+  };
+  using clock = new VirtualClock();
+  const options = {
+    ...{ id: 1, clock, random: seededRandom(1), path: "", api: api as never },
+    send: async (message: LiveMessage) => first.resolve(message),
+  };
+  const { done } = subscribeOverview(options, life.signal);
+  assert.deepEqual(asked, ["/api/v1/nodes"]);
+  nodes.resolve(answerOf({ metadata: { resourceVersion: "1" }, items: [NODE] }));
+  const message = await first.promise;
+  assert.equal(message.type === "overview" && message.figures.nodes.total, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(asked.includes("/api/v1/pods") && asked.includes("/api/v1/events"), `${asked}`);
+  life.abort();
+  await done;
+});
