@@ -41,7 +41,7 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
       const parts = constraints.map((constraint) => ({
         constraint,
         counter: snapshot.counter(spreadCounter(constraint, pod, keys)),
-        weight: Math.log(domainCount(constraint, counted) + 2),
+        weight: Math.log(domainCount(constraint, counted, snapshot) + 2),
       }));
       return { skip: false as const, state: { parts, isIgnored } };
     },
@@ -79,9 +79,17 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
   };
 }
 
-function domainCount({ topologyKey }: Constraint, nodes: readonly NodeInfo[]): number {
+function domainCount(
+  { topologyKey }: Constraint,
+  nodes: readonly NodeInfo[],
+  snapshot: Snapshot,
+): number {
   if (topologyKey === HOSTNAME) return nodes.length;
+  const most = snapshot.valuesOfLabel(topologyKey);
   const domains = new Set<string>();
-  for (const { labels } of nodes) domains.add(labels[topologyKey] ?? "");
+  for (const { labels } of nodes) {
+    domains.add(labels[topologyKey] ?? "");
+    if (domains.size === most) break;
+  }
   return domains.size;
 }

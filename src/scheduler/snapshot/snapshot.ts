@@ -35,6 +35,8 @@ export class Snapshot {
   #namespaceVersion = 0;
   #ordered: readonly NodeInfo[] | undefined;
   #versions = new Float64Array();
+  /** By name of the label. */
+  readonly #valuesOfLabel = new Map<string, number>();
 
   /** All nodes that exist, in the order in which they are tried. */
   get nodes(): readonly NodeInfo[] {
@@ -49,6 +51,17 @@ export class Snapshot {
   get nodeVersions(): Float64Array {
     this.#ordered ??= this.#inOrder();
     return this.#versions;
+  }
+
+  /** How many values a label has among all nodes. Nodes without it count as one value. */
+  valuesOfLabel(name: string): number {
+    const { nodes } = this;
+    let count = this.#valuesOfLabel.get(name);
+    if (count === undefined) {
+      count = new Set(nodes.map(({ labels }) => labels[name] ?? "")).size;
+      this.#valuesOfLabel.set(name, count);
+    }
+    return count;
   }
 
   get podCount(): number {
@@ -163,8 +176,7 @@ export class Snapshot {
       this.#counters.set(spec.key, known);
       return known;
     }
-    const counter = new TopologyCounter(spec);
-    for (const node of this.nodes) counter.addNode(node);
+    const counter = new TopologyCounter(spec, () => this.nodes);
     for (const pods of this.#classes.values()) {
       if (!spec.counts(pods)) continue;
       pods.counters.add(counter);
@@ -192,6 +204,7 @@ export class Snapshot {
   #inOrder(): readonly NodeInfo[] {
     const existing = [...this.#nodes.values()].filter(({ node }) => node !== undefined);
     const ordered = inZoneOrder(existing);
+    this.#valuesOfLabel.clear();
     this.#versions = new Float64Array(ordered.length);
     for (const [place, node] of ordered.entries()) {
       node.place = place;

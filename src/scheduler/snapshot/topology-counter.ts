@@ -1,7 +1,8 @@
 /**
  * How many pods of a selection run in each domain of a topology (each zone, each host), kept up to
  * date as pods and nodes come and go, so that a scheduling cycle looks counts up instead of
- * counting.
+ * counting. Domains are counted from the first question about them on: scores by host ask for the pods
+ * of nodes only, and in a large cluster each workload would have thousands of domains.
  */
 import type { LabelClass } from "./label-classes.ts";
 import type { NodeInfo } from "./node-info.ts";
@@ -22,8 +23,9 @@ interface Domain {
 
 export class TopologyCounter {
   readonly spec: CounterSpec;
-  /** All domains that have an included node, those without pods too. */
-  readonly domains = new Map<string, Domain>();
+  readonly #nodes: () => Iterable<NodeInfo>;
+  #hasDomains = false;
+  readonly #domains = new Map<string, Domain>();
   /** All pods of the selection by node, whether the node is included or not. */
   readonly #podsByNode = new Map<NodeInfo, number>();
   /** The domain in which an included node is counted. */
@@ -33,13 +35,23 @@ export class TopologyCounter {
   #total = 0;
   #minimum = 0;
 
-  constructor(spec: CounterSpec) {
+  constructor(spec: CounterSpec, nodes: () => Iterable<NodeInfo>) {
     this.spec = spec;
+    this.#nodes = nodes;
+  }
+
+  /** All domains that have an included node, those without pods too. */
+  get domains(): ReadonlyMap<string, Readonly<Domain>> {
+    if (!this.#hasDomains) {
+      this.#hasDomains = true;
+      for (const node of this.#nodes()) this.addNode(node);
+    }
+    return this.#domains;
   }
 
   /** Pods in all domains together. */
   get total(): number {
-    return this.#total;
+    return this.domains.size === 0 ? 0 : this.#total;
   }
 
   podsIn(domain: string): number {
@@ -73,12 +85,12 @@ export class TopologyCounter {
 
   addNode(node: NodeInfo): void {
     const { spec } = this;
-    if (!spec.includes(node)) return;
+    if (!this.#hasDomains || !spec.includes(node)) return;
     const name = node.labels[spec.topologyKey] ?? "";
-    let domain = this.domains.get(name);
+    let domain = this.#domains.get(name);
     if (domain === undefined) {
       domain = { nodes: 0, pods: 0 };
-      this.domains.set(name, domain);
+      this.#domains.set(name, domain);
       this.#count(0, 1);
     }
     domain.nodes += 1;
@@ -91,12 +103,12 @@ export class TopologyCounter {
     const name = this.#domainOfNode.get(node);
     if (name === undefined) return;
     this.#domainOfNode.delete(node);
-    const domain = this.domains.get(name)!;
+    const domain = this.#domains.get(name)!;
     const pods = this.#podsByNode.get(node) ?? 0;
     if (pods !== 0) this.#move(domain, -pods);
     domain.nodes -= 1;
     if (domain.nodes > 0) return;
-    this.domains.delete(name);
+    this.#domains.delete(name);
     this.#count(domain.pods, -1);
   }
 
@@ -105,7 +117,7 @@ export class TopologyCounter {
     if (pods === 0) this.#podsByNode.delete(node);
     else this.#podsByNode.set(node, pods);
     const name = this.#domainOfNode.get(node);
-    if (name !== undefined) this.#move(this.domains.get(name)!, count);
+    if (name !== undefined) this.#move(this.#domains.get(name)!, count);
   }
 
   #move(domain: Domain, change: number): void {
