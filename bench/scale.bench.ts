@@ -1,7 +1,8 @@
 /**
  * `k8ts up --simulate`: many nodes and pods in one process. How fast pods come to run, what a pod costs,
- * how soon a GET is answered meanwhile, and whether all heartbeats are kept. The curve goes from 1,000
- * to 150,000 pods; `--quick` ends at 5,000. SCALE_NODES and SCALE_PODS choose another end.
+ * how soon a GET is answered meanwhile. The curve goes from 1,000 to 150,000 pods; `--quick` ends at 5,000.
+ * Then the cluster is left alone for ten minutes (ten seconds): what it costs at rest, and whether all
+ * heartbeats are kept. SCALE_NODES, SCALE_PODS and SCALE_REST_SECONDS choose other ends.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,6 +35,8 @@ const PODS_PER_SECOND = 500;
 const MEMORY_MB = 3_072;
 const GET_MS = 50;
 const STEP_LIMIT_MS = 600_000;
+const REST_SECONDS = 600;
+const QUICK_REST_SECONDS = 10;
 
 export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
@@ -80,10 +83,35 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
       };
       before = pods;
     }
-    yield { name: "nodes without heartbeats", value: await lostNodes(client), unit: "nodes" };
+    const restSeconds = Number(
+      process.env.SCALE_REST_SECONDS ?? (quick ? QUICK_REST_SECONDS : REST_SECONDS),
+    );
+    progress(`${restSeconds} s of rest`);
+    yield* atRest(client, server.pid, restSeconds, signal);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function* atRest(
+  client: Client,
+  pid: number,
+  seconds: number,
+  signal: AbortSignal,
+): AsyncIterable<Row> {
+  const done = new AbortController();
+  const gets = probeGets(client, done.signal);
+  const startMs = performance.now();
+  const startCpuMs = cpuMs(pid);
+  await systemClock.sleep(seconds * 1_000, signal);
+  const share = (cpuMs(pid) - startCpuMs) / (performance.now() - startMs);
+  done.abort();
+  yield { name: "at rest: processor time", value: 100 * share, unit: "% of a core" };
+  yield wanted("at rest: GET p99", await gets, "ms", GET_MS);
+  yield {
+    ...{ name: `nodes without heartbeats after ${seconds} s`, value: await lostNodes(client) },
+    unit: "nodes",
+  };
 }
 
 function wanted(row: string, value: number, unit: string, wish: number): Row {

@@ -81,12 +81,14 @@ export interface FoundBehaviour {
   readonly problems: readonly string[];
 }
 
+const AS_USUAL: FoundBehaviour = { behaviour: DEFAULT_BEHAVIOUR, problems: [] };
+
 export function behaviourOf(pod: Pod, rules: readonly BehaviourRule[]): FoundBehaviour {
-  const rule = rules.find((one) => matches(one, pod));
+  const rule = rules.length === 0 ? undefined : rules.find((one) => matches(one, pod));
   const isOfJob = pod.metadata.ownerReferences?.some((o) => o.controller && o.kind === "Job");
   const texts = annotationTexts(pod);
   if (texts === undefined && rule === undefined && !isOfJob) {
-    return { behaviour: DEFAULT_BEHAVIOUR, problems: [] };
+    return AS_USUAL;
   }
   const { behaviour, problems } = readBehaviour(texts ?? {});
   return {
@@ -119,9 +121,10 @@ export function readBehaviour(texts: BehaviourText): {
   return { behaviour, problems };
 }
 
-function annotationTexts({ metadata }: Pod): BehaviourText | undefined {
+function annotationTexts({ metadata: { annotations } }: Pod): BehaviourText | undefined {
+  if (annotations === undefined) return undefined;
   let texts: Record<string, string> | undefined;
-  for (const [name, text] of Object.entries(metadata.annotations ?? {})) {
+  for (const [name, text] of Object.entries(annotations)) {
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     texts ??= {};
     texts[name.slice(ANNOTATION_PREFIX.length)] = text;
