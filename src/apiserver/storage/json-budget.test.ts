@@ -49,11 +49,15 @@ describe("budget of JSON text", () => {
     const object = JSON.parse(text) as KubeObject;
     const key = "/registry/configmaps/n/a";
     const one = Revision.fromWrite(kind, key, 7, Buffer.from(text), object);
-    const [line, value, itemStart] = [Buffer.from(one.line), one.value, one.itemStart];
+    const { value, itemStart, jsonBytes } = one;
+    assert.ok(one.holds(Buffer.from(text)));
     assert.ok(one.dropText());
     assert.ok(!one.hasText);
-    assert.deepEqual(one.line, line);
-    assert.equal(one.itemStart, itemStart);
+    const read = revision("a", text); // has the text from the store
+    assert.deepEqual(one.line, read.line);
+    assert.equal(itemStart, read.itemStart);
+    assert.equal(jsonBytes, read.jsonBytes);
+    assert.equal(one.jsonBytes, read.jsonBytes);
     assert.equal(one.value, value);
   });
 

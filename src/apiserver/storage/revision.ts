@@ -17,7 +17,7 @@ import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { parseStored, writeObject } from "./object-text.ts";
 import type { SharedParts } from "./shared-parts.ts";
-import { META, numbered, placesIn, VERSION } from "./version-in-text.ts";
+import { META, numbered, type Places, placesIn, VERSION } from "./version-in-text.ts";
 
 const LINE_END = 0x0a;
 /** Larger objects are few, and looking for parts that others have takes longer than it saves. */
@@ -36,6 +36,8 @@ export class Revision {
   #rawBytes = 0;
   /** The text and a line end. */
   #line: Buffer | undefined;
+  /** The text without its resourceVersion, until someone asks for the whole: few ask for that of a pod. */
+  #stored: Buffer | undefined;
   /** Length of the text that was dropped; 0 if none was. */
   #droppedBytes = 0;
   #itemStart = 0;
@@ -122,7 +124,11 @@ export class Revision {
     parts?: SharedParts,
   ): Revision {
     const revision = new Revision(kind, key, number, false, parts);
-    if (!revision.#inject(asBuffer(stored))) return Revision.fromValue(kind, key, number, object);
+    const text = asBuffer(stored);
+    const places = placesIn(text);
+    if (places === undefined) return Revision.fromValue(kind, key, number, object);
+    revision.#stored = text;
+    revision.#settle(places);
     revision.#written = object;
     revision.#isOfValue = true;
     return revision;
@@ -168,7 +174,10 @@ export class Revision {
 
   /** How long `json` is. */
   get jsonBytes(): number {
-    return this.#droppedBytes > 0 ? this.#droppedBytes : this.line.length - 1;
+    if (this.#droppedBytes > 0) return this.#droppedBytes;
+    return this.#stored === undefined
+      ? this.line.length - 1
+      : this.#stored.length + this.#versionText().length;
   }
 
   /** Whether `line` is in memory: otherwise it is made again each time. */
@@ -180,6 +189,11 @@ export class Revision {
   get line(): Buffer {
     if (this.#isRaw) this.normalize();
     if (this.#line !== undefined) return this.#line;
+    if (this.#stored !== undefined) {
+      this.#inject(this.#stored);
+      this.#stored = undefined;
+      return this.#line!;
+    }
     this.#write();
     const line = this.#line!;
     if (this.#droppedBytes > 0) this.#line = undefined;
@@ -189,7 +203,7 @@ export class Revision {
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
   get itemStart(): number {
     if (this.#isRaw) this.normalize();
-    if (this.#line === undefined && this.#droppedBytes === 0) this.#write();
+    if (this.#itemStart === 0) void this.line;
     return this.#itemStart;
   }
 
@@ -203,7 +217,7 @@ export class Revision {
     }
     const shared = this.#shared?.deref();
     if (shared !== undefined) return shared;
-    const value = this.#freeze(parseStored(this.#line!, this.kind));
+    const value = this.#freeze(parseStored(this.line, this.kind));
     this.#shared = new WeakRef(value);
     this.#isOfValue = false; // digits beyond 2^53 may be lost
     return value;
@@ -212,7 +226,7 @@ export class Revision {
   /** Drops the strong reference to the value; it is parsed again on demand. */
   letGo(): void {
     this.#written = undefined;
-    if (this.#value === undefined || this.#line === undefined) return;
+    if (this.#value === undefined || !this.#isTextKept) return;
     this.#shared = new WeakRef(this.#value);
     this.#value = undefined;
   }
@@ -224,15 +238,29 @@ export class Revision {
   dropText(): boolean {
     if (this.#droppedBytes > 0) return true;
     if (this.#isRaw) return false;
-    const line = this.#line;
     const value = this.#value ?? this.#shared?.deref();
-    if (line === undefined || value === undefined || this.kind.holdsFreeJson) return false;
+    if (!this.#isTextKept || value === undefined || this.kind.holdsFreeJson) return false;
     this.#value = value;
-    if (!this.#isOfValue) this.#write();
-    const isSame = this.#isOfValue || line.equals(this.#line!);
-    this.#line = isSame ? undefined : line;
-    this.#droppedBytes = isSame ? line.length - 1 : 0;
-    if (!isSame) this.letGo();
+    if (this.#isOfValue || this.#canBeMade()) {
+      this.#droppedBytes = this.jsonBytes;
+      this.#line = undefined;
+      this.#stored = undefined;
+      return true;
+    }
+    this.letGo();
+    return false;
+  }
+
+  get #isTextKept(): boolean {
+    return this.#line !== undefined || this.#stored !== undefined;
+  }
+
+  /** Whether the value gives the same text. */
+  #canBeMade(): boolean {
+    const { line } = this;
+    this.#write();
+    const isSame = line.equals(this.#line!);
+    this.#line = line;
     return isSame;
   }
 
@@ -271,7 +299,7 @@ export class Revision {
   renumbered(number: number): Revision {
     this.normalize();
     const revision = new Revision(this.kind, this.key, number, false, this.#parts);
-    if (this.#line === undefined || this.#versionStart === 0) {
+    if (!this.#isTextKept || this.#versionStart === 0) {
       revision.#value = deepFreeze(numbered(this.value, number));
       return revision;
     }
@@ -285,8 +313,9 @@ export class Revision {
 
   /** Whether this is the text of the same object, written without a resourceVersion. */
   holds(stored: Uint8Array): boolean {
-    const line = this.line;
     const other = asBuffer(stored);
+    if (this.#stored !== undefined) return this.#stored.equals(other);
+    const line = this.line;
     const start = this.#versionStart - VERSION.length;
     const end = this.#versionStart + String(this.number).length + 1;
     return (
@@ -298,7 +327,7 @@ export class Revision {
   }
 
   #freeze(value: KubeObject): KubeObject {
-    const isLarge = (this.#line?.length ?? 0) > SHARED_BYTES_MAX;
+    const isLarge = ((this.#line ?? this.#stored)?.length ?? 0) > SHARED_BYTES_MAX;
     // Numbers of free JSON may be bigints, which have no JSON text.
     if (isLarge || this.kind.holdsFreeJson) return deepFreeze(value);
     return this.#parts?.freeze(value) ?? deepFreeze(value);
@@ -316,12 +345,18 @@ export class Revision {
   #inject(stored: Buffer): boolean {
     const places = placesIn(stored);
     if (places === undefined) return false;
-    const { metadata, versionStart, versionEnd } = places;
-    const version = this.number === 0 ? "" : `${VERSION}${this.number}"`;
-    this.#join(stored, versionStart, version, versionEnd);
+    this.#join(stored, places.versionStart, this.#versionText(), places.versionEnd);
+    this.#settle(places);
+    return true;
+  }
+
+  #versionText(): string {
+    return this.number === 0 ? "" : `${VERSION}${this.number}"`;
+  }
+
+  #settle({ metadata, versionStart }: Places): void {
     this.#itemStart = metadata;
     this.#versionStart = this.number === 0 ? 0 : versionStart + VERSION.length;
-    return true;
   }
 
   /** The text up to `end`, `middle`, and the text from `start` on. */

@@ -36,7 +36,11 @@ export class StorageCodec {
 
   encodeAsJson(object: KubeObject): Uint8Array {
     const stored = isStoredForm(object) ? object : withoutVersion(object);
-    return Buffer.from(escapeHtml(encodeJson(stored)));
+    const text = escapeHtml(encodeJson(stored));
+    // Its own memory, not a slice of the shared pool: the cache keeps it as long as the object.
+    const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+    bytes.write(text);
+    return bytes;
   }
 
   isJson(bytes: Uint8Array): boolean {

@@ -15,7 +15,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Where things stand in a text. */
-interface Places {
+export interface Places {
   readonly metadata: number;
   /** The bytes of the resourceVersion field; empty if there is none, and it would stand there. */
   readonly versionStart: number;
