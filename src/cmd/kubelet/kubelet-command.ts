@@ -14,7 +14,7 @@ import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { textOf } from "../flags/read-flags.ts";
-import { addCertificateMetrics } from "./certificate-metrics.ts";
+import { addCertificateMetrics, addClientRotationMetrics } from "./certificate-metrics.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
 import { runHealthz } from "./run-healthz.ts";
 import { runNode } from "./run-node.ts";
@@ -62,7 +62,11 @@ export const kubeletCommand: Command = {
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);
       const rotating = config.rotateCertificates
-        ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
+        ? rotateKubeconfig(
+            { nodeName, file, clock, random, logger, metrics: addClientRotationMetrics(metrics) },
+            client,
+            signal,
+          )
         : undefined;
       await node.done.catch((error: unknown) => {
         throw new FlagError(`failed to run Kubelet: ${messageOf(error)}`);

@@ -17,6 +17,7 @@ import {
   podClaims,
   whyNotClaim,
 } from "#kubelet/decide/pod-claims.ts";
+import type { PluginMetrics } from "#kubelet/node/plugin-metrics.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
 import type { DynamicResource } from "#kubelet/podresources/pod-resources-messages.ts";
 import type { DraPlugins } from "./dra-plugins.ts";
@@ -27,7 +28,11 @@ export interface DraManagerOptions {
   readonly plugins: DraPlugins;
   /** `/var/lib/kubelet` */
   readonly root: string;
+  readonly metrics: Pick<PluginMetrics, "draOperation">;
 }
+
+/** Upstream's label for claims of all drivers. */
+const ANY_DRIVER = "<any>";
 
 export class DraManager {
   readonly #options: DraManagerOptions;
@@ -43,7 +48,11 @@ export class DraManager {
   }
 
   /** Resolves when every claim of the pod is prepared. */
-  async prepare(pod: Pod): Promise<void> {
+  prepare(pod: Pod): Promise<void> {
+    return this.#options.metrics.draOperation("PrepareResources", () => this.#prepare(pod));
+  }
+
+  async #prepare(pod: Pod): Promise<void> {
     if ((pod.spec.resourceClaims ?? []).length === 0) return;
     await this.#turns.run("", async () => {
       for (const { claimName } of podClaims(pod)) {
@@ -82,7 +91,23 @@ export class DraManager {
   }
 
   /** After the pod's containers have ended. */
-  async unprepare(podUid: string): Promise<void> {
+  unprepare(podUid: string): Promise<void> {
+    return this.#options.metrics.draOperation("UnprepareResources", () => this.#unprepare(podUid));
+  }
+
+  /** Prepared claims by driver, and of all drivers. */
+  claimsInUse(): ReadonlyMap<string, number> {
+    const prepared = [...this.#claims.values()].filter(({ drivers, devices }) =>
+      drivers.every((driver) => Object.hasOwn(devices, driver)),
+    );
+    const counts = new Map([[ANY_DRIVER, prepared.length]]);
+    for (const driver of prepared.flatMap(({ drivers }) => drivers)) {
+      counts.set(driver, (counts.get(driver) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  async #unprepare(podUid: string): Promise<void> {
     const isUser = ({ podUids }: PreparedClaim): boolean => podUids.includes(podUid);
     if (![...this.#claims.values()].some(isUser)) return;
     await this.#turns.run("", async () => {

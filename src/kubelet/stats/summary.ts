@@ -1,6 +1,7 @@
 /** The kubelet's `/stats/summary`: use of resources by the node, its pods and their containers. Pure. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
+import type { InterfaceUsage } from "#host/network-usage.ts";
 import type { FilesystemSpace, NodeUsage } from "#host/node-usage.ts";
 import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
 import type { NamedVolumeStats } from "#kubelet/volumes/volume-stats.ts";
@@ -69,7 +70,8 @@ export function summaryOf(input: SummaryInput): Summary {
   const { nodeName, nowMs, node, rootFilesystem, imageFilesystemUsedBytes } = input;
   const time = microTimeFromMs(nowMs);
   const filesystem = { time, ...rootFilesystem };
-  const [main, ...others] = node.interfaces;
+  const interfaces = node.interfaces.map(interfaceSummary);
+  const [main] = interfaces;
   return {
     node: {
       nodeName,
@@ -84,7 +86,7 @@ export function summaryOf(input: SummaryInput): Summary {
         pageFaults: node.pageFaults,
         majorPageFaults: node.majorPageFaults,
       },
-      ...(main === undefined ? {} : { network: { time, ...main, interfaces: [main, ...others] } }),
+      ...(main === undefined ? {} : { network: { time, ...main, interfaces } }),
       fs: filesystem,
       runtime: {
         imageFs: { ...filesystem, usedBytes: imageFilesystemUsedBytes ?? rootFilesystem.usedBytes },
@@ -99,6 +101,10 @@ export function summaryOf(input: SummaryInput): Summary {
     },
     pods: podSummaries(input),
   };
+}
+
+function interfaceSummary({ name, rxBytes, rxErrors, txBytes, txErrors }: InterfaceUsage): object {
+  return { name, rxBytes, rxErrors, txBytes, txErrors };
 }
 
 function podSummaries(input: SummaryInput): PodSummary[] {
