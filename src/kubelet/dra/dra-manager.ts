@@ -5,7 +5,8 @@
  * Promises:
  * 1. A claim is on the disk before a driver prepares it, so that a kubelet that starts anew
  *    unprepares it too.
- * 2. A claim whose preparation succeeded is not prepared again.
+ * 2. A claim whose preparation succeeded is not prepared again, nor read again for the same pod: its
+ *    containers start again while the API server is away.
  */
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { ResourceClaim } from "#api/generated/resource.v1.ts";
@@ -97,9 +98,7 @@ export class DraManager {
 
   /** Prepared claims by driver, and of all drivers. */
   claimsInUse(): ReadonlyMap<string, number> {
-    const prepared = [...this.#claims.values()].filter(({ drivers, devices }) =>
-      drivers.every((driver) => Object.hasOwn(devices, driver)),
-    );
+    const prepared = [...this.#claims.values()].filter(isPrepared);
     const counts = new Map([[ANY_DRIVER, prepared.length]]);
     for (const driver of prepared.flatMap(({ drivers }) => drivers)) {
       counts.set(driver, (counts.get(driver) ?? 0) + 1);
@@ -136,6 +135,8 @@ export class DraManager {
   }
 
   async #prepareClaim(pod: Pod, claimName: string): Promise<void> {
+    const prepared = this.#claimOf(pod, claimName);
+    if (prepared !== undefined && isPrepared(prepared)) return;
     const claim = await this.#read(pod, claimName);
     const { uid = "", namespace = "", name = "" } = claim.metadata;
     const podUid = pod.metadata.uid ?? "";
@@ -179,4 +180,9 @@ export class DraManager {
   #save(): Promise<void> {
     return writeDraState(this.#options.root, [...this.#claims.values()]);
   }
+}
+
+/** By all of its drivers. */
+function isPrepared({ drivers, devices }: PreparedClaim): boolean {
+  return drivers.every((driver) => Object.hasOwn(devices, driver));
 }

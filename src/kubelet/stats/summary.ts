@@ -34,11 +34,19 @@ export interface MemoryStats {
   readonly majorPageFaults?: number;
 }
 
+export interface SwapStats {
+  readonly time: string;
+  readonly swapAvailableBytes?: number;
+  readonly swapUsageBytes?: number;
+}
+
 export interface ContainerSummary {
   readonly name: string;
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  /** Where the runtime counts it. */
+  readonly swap?: SwapStats;
   readonly rootfs?: object;
   readonly logs?: object;
 }
@@ -49,6 +57,7 @@ export interface PodSummary {
   readonly containers: readonly ContainerSummary[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly swap?: SwapStats;
   readonly volume?: readonly object[];
 }
 
@@ -58,6 +67,7 @@ export interface Summary {
     readonly startTime: string;
     readonly cpu: CpuStats;
     readonly memory: MemoryStats;
+    readonly swap?: SwapStats;
     readonly [more: string]: unknown;
   };
   readonly pods: readonly PodSummary[];
@@ -144,7 +154,7 @@ function containerSummary(
   nowMs: number,
   filesystem: FilesystemSpace,
 ): ContainerSummary {
-  const { cpu, memory, writableLayer, attributes } = stats;
+  const { cpu, memory, swap, writableLayer, attributes } = stats;
   const name = attributes?.labels[CONTAINER] ?? attributes?.metadata?.name ?? "";
   const time = microTimeFromMs(nowMs);
   const number = (value: { readonly value: bigint | number } | undefined): number | undefined =>
@@ -154,6 +164,8 @@ function containerSummary(
   const rssBytes = number(memory?.rssBytes);
   const nanoseconds = number(cpu?.usageCoreNanoSeconds);
   const nanoCores = number(cpu?.usageNanoCores);
+  const swapAvailableBytes = number(swap?.swapAvailableBytes);
+  const swapUsageBytes = number(swap?.swapUsageBytes);
   return {
     name,
     startTime: startOf(pod, name) ?? time,
@@ -174,6 +186,15 @@ function containerSummary(
             ...(usageBytes === undefined ? {} : { usageBytes }),
             workingSetBytes,
             ...(rssBytes === undefined ? {} : { rssBytes }),
+          },
+        }),
+    ...(swapAvailableBytes === undefined && swapUsageBytes === undefined
+      ? {}
+      : {
+          swap: {
+            time,
+            ...(swapAvailableBytes === undefined ? {} : { swapAvailableBytes }),
+            ...(swapUsageBytes === undefined ? {} : { swapUsageBytes }),
           },
         }),
     rootfs: {
@@ -198,7 +219,7 @@ function startOf({ status }: Pod, container: string): string | undefined {
 function totals(
   containers: readonly ContainerSummary[],
   nowMs: number,
-): Pick<PodSummary, "cpu" | "memory"> {
+): Pick<PodSummary, "cpu" | "memory" | "swap"> {
   const time = microTimeFromMs(nowMs);
   const sum = (value: (container: ContainerSummary) => number | undefined): number =>
     containers.reduce((total, container) => total + (value(container) ?? 0), 0);
@@ -214,5 +235,14 @@ function totals(
       workingSetBytes: sum(({ memory }) => memory?.workingSetBytes),
       rssBytes: sum(({ memory }) => memory?.rssBytes),
     },
+    ...(containers.some(({ swap }) => swap !== undefined)
+      ? {
+          swap: {
+            time,
+            swapAvailableBytes: sum(({ swap }) => swap?.swapAvailableBytes),
+            swapUsageBytes: sum(({ swap }) => swap?.swapUsageBytes),
+          },
+        }
+      : {}),
   };
 }
