@@ -19,6 +19,9 @@ import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts
 import { runHealthz } from "./run-healthz.ts";
 import { runNode } from "./run-node.ts";
 
+/** Its heap is small: a collection is short. */
+const GAIN_BYTES_MIN = 4 * 1024 * 1024;
+
 export const kubeletCommand: Command = {
   name: "kubelet",
   summary: "run a node",
@@ -57,7 +60,7 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
-      collectWhenIdle(clock, ownHeap(), signal);
+      collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);
