@@ -15,7 +15,7 @@ import { BUSYBOX } from "../test/e2e/node/runtime.ts";
 import { type PodTimes, type PodTimesSettings, podTimes } from "./kubelet/pod-times.ts";
 import { type StreamTimes, type StreamTimesSettings, streamTimes } from "./kubelet/stream-times.ts";
 import { startUpstreamKubelet } from "./kubelet/upstream-kubelet.ts";
-import { cpuMs, residentMb } from "./load/server-processes.ts";
+import { cpuMs, LAUNCHER, residentMb } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "kubelet";
@@ -34,7 +34,10 @@ const UPSTREAM =
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   // The log that is read is one file.
-  await using cluster = await startNodeCluster(() => ["--container-log-max-size", "2Gi"]);
+  await using cluster = await startNodeCluster(() => ["--container-log-max-size", "2Gi"], {
+    kubeletProgram: LAUNCHER, // its settings count for memory
+    env: () => ({ K8TS_NODE: process.execPath }),
+  });
   progress("pods");
   const times = await podTimesOf(cluster, quick);
   const bare = { limitName: "the CRI calls made bare" };
@@ -106,9 +109,13 @@ async function* streams(
     ...{ name: "exec round trip", value: times.execMs, unit: "ms", target: 1.5 },
     ...{ limit: times.bareExecMs, limitName: "the CRI call and its stream made bare" },
   };
+  const log = { value: times.logMbPerSecond, unit: "MB/s" };
   yield {
-    name: `a log of ${Math.round(times.logMb)} MB`,
-    ...{ value: times.logMbPerSecond, unit: "MB/s", target: 1 },
+    ...{ name: `a log of ${Math.round(times.logMb)} MB`, ...log, target: 0.5 },
+    ...{ limit: times.bareLogMbPerSecond, limitName: "a bare HTTPS server" },
+  };
+  yield {
+    ...{ name: "… as wanted on a machine at rest", ...log, target: 1 },
     ...{ limit: LOG_MB_PER_SECOND, limitName: "wanted" },
   };
   await cluster.kubectl("delete", "pods", "--all", "--grace-period=0", "--force");

@@ -7,6 +7,7 @@ import {
   networkInterfaces,
   release,
   totalmem,
+  uptime,
 } from "node:os";
 import { listFolder, readTextIfPresent } from "./files.ts";
 import { hugePagesName } from "./huge-pages.ts";
@@ -52,6 +53,11 @@ export async function readMachine(): Promise<MachineFacts> {
     architecture: arch() === "x64" ? "amd64" : arch(),
     hostname: hostname().toLowerCase().trim(),
   };
+}
+
+/** Since the machine was started. */
+export function machineUptimeSeconds(): number {
+  return uptime();
 }
 
 export interface DiskSpace {

@@ -1,6 +1,7 @@
 /** What the machine as a whole uses now: processor time, memory, network, disk, processes. */
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { readTextIfPresent } from "./files.ts";
+import { type InterfaceUsage, parseNetDev } from "./network-usage.ts";
 
 export interface NodeUsage {
   readonly cpuNanoseconds: number;
@@ -18,14 +19,6 @@ export interface NodeUsage {
   readonly processes: number;
   readonly processesMax: number;
   readonly interfaces: readonly InterfaceUsage[];
-}
-
-export interface InterfaceUsage {
-  readonly name: string;
-  readonly rxBytes: number;
-  readonly rxErrors: number;
-  readonly txBytes: number;
-  readonly txErrors: number;
 }
 
 export interface FilesystemSpace {
@@ -67,7 +60,7 @@ export async function readNodeUsage(): Promise<NodeUsage> {
     bootMs: field(stat, "btime") * 1000,
     processes,
     processesMax: Number(pidMax),
-    interfaces: interfacesOf(network ?? ""),
+    interfaces: parseNetDev(network ?? ""),
   };
 }
 
@@ -97,18 +90,4 @@ function busyTicks(stat: string): number {
 async function countProcesses(): Promise<number> {
   const names = await readdir("/proc");
   return names.filter((name) => /^\d+$/.test(name)).length;
-}
-
-function interfacesOf(text: string): InterfaceUsage[] {
-  return text
-    .split("\n")
-    .slice(2)
-    .flatMap((line) => {
-      const [name = "", numbers = ""] = line.split(":").map((part) => part.trim());
-      if (name === "" || name === "lo" || name.startsWith("veth")) return [];
-      const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = numbers
-        .split(/\s+/)
-        .map(Number);
-      return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
-    });
 }

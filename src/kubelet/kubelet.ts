@@ -167,7 +167,11 @@ async function createParts(options: KubeletOptions, signal: AbortSignal): Promis
 }
 
 /** The metrics page counts pods with the statuses that the kubelet has decided on. */
-function countPods({ opened, workers, services: { status } }: Parts): void {
+function countPods({ opened, workers, pods, services: { status } }: Parts): void {
+  opened.measured.countOrigins({
+    pods: () => workers.counted(),
+    mirrors: () => [...pods.cache.list()].filter(isMirror).length,
+  });
   opened.measured.countPods(() =>
     workers.pods().map((pod) => {
       const current = status.get(pod.metadata.uid ?? "");
@@ -245,10 +249,10 @@ async function servePodResources(
 
 /** Follows the pods of the node. Resolves when those that exist have workers and others are ended. */
 async function runPods(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { node, workers, services, statics, pods, serviceInformer } = parts;
+  const { node, workers, services, pods, serviceInformer, statics } = parts;
   void serviceInformer.run(signal);
   await Promise.race([serviceInformer.synced, untilAborted(signal)]);
-  pods.on(({ next, old }) => takePod(workers, statics, next, old), signal);
+  pods.on(({ next, old }) => takePod(parts, next, old), signal);
   void pods.run(signal);
   await Promise.race([pods.synced, untilAborted(signal)]);
   statics.reconcile();
@@ -260,8 +264,7 @@ async function runPods(parts: Parts, signal: AbortSignal): Promise<void> {
 }
 
 function takePod(
-  workers: PodWorkers,
-  statics: StaticPods,
+  { workers, statics, opened: { starts } }: Parts,
   next: Pod | undefined,
   old: Pod | undefined,
 ): void {
@@ -269,8 +272,13 @@ function takePod(
     statics.onMirror(next);
     return;
   }
-  if (old !== undefined && next?.metadata.uid !== old.metadata.uid) workers.remove(old);
-  if (next !== undefined) workers.update(next, false);
+  if (old !== undefined && next?.metadata.uid !== old.metadata.uid) {
+    workers.remove(old);
+    starts.forget(old.metadata.uid ?? "");
+  }
+  if (next === undefined) return;
+  starts.observe(next);
+  workers.update(next, false);
 }
 
 function startLogRotation(

@@ -137,7 +137,7 @@ function* decodeNext(
   return decoded;
 }
 
-/** Nothing is told again of a body that is decoded again: neither warnings nor its audit. */
+/** A body that is decoded again gives neither warnings nor an audit record a second time. */
 function onceThenAgain(
   verb: VerbRequest,
   decoded: Draft<KubeObject>,

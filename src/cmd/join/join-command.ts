@@ -22,6 +22,7 @@ import {
 import { requestClientCertificate } from "#kubelet/bootstrap/request-certificate.ts";
 import { runCertificateRotation } from "#kubelet/bootstrap/rotate-certificate.ts";
 import { messageOf } from "#lib/caught.ts";
+import { Metrics } from "#lib/metrics.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
 import { formatKubeconfig, parseKubeconfig } from "#pki/kubeconfig.ts";
@@ -35,6 +36,7 @@ import { connectionOf } from "../flags/connection-flags.ts";
 import { collect } from "../flags/flag-values.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { serverUrlOf } from "../flags/server-url.ts";
+import { addCertificateMetrics, addClientRotationMetrics } from "../kubelet/certificate-metrics.ts";
 import { runNodeProcess } from "../node/run-node-process.ts";
 import { nodeRefusal } from "../up/node-requirements.ts";
 import { joinControlPlane } from "./join-control-plane.ts";
@@ -122,8 +124,12 @@ async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void>
   const settings = await readSettings(client, signal);
   const save = (pair: KeyPair): Promise<void> =>
     saveKubeconfig(kubeconfig, name, current.info, pair);
+  const kubeletMetrics = new Metrics();
+  const tls = servingCertificate({ certFile: "", keyFile: "" }, name, clock);
+  addCertificateMetrics(kubeletMetrics, { file: kubeconfig, serving: tls, clock });
   const rotating = runCertificateRotation(
     {
+      metrics: addClientRotationMetrics(kubeletMetrics),
       ...{ what: "client certificate", current: current.client, clock, random, logger, save },
       request: (signal) => requestClientCertificate(client, name, clock, signal),
     },
@@ -135,11 +141,11 @@ async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void>
       ...(flags.nodeIp === undefined ? {} : { addresses: flags.nodeIp.split(",") }),
       ...{ clusterDns: settings.clusterDns, podRanges: settings.podRanges },
       ...{ podNetwork: settings.podNetwork, networkPolicy: settings.networkPolicy },
+      kubeletMetrics,
       marks: { ...networkMarks(dataDir), vni: settings.vni },
       serving: {
         ...{ address: "0.0.0.0", clientCa: current.info.authorityPem },
-        tls: servingCertificate({ certFile: "", keyFile: "" }, name, clock),
-        ...{ anonymous: false, authorization: "Webhook" },
+        ...{ tls, anonymous: false, authorization: "Webhook" },
       },
     },
     surroundings,

@@ -1,11 +1,17 @@
 /** How long the kubelet's certificates are still valid, under upstream's names. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { RotationMetrics } from "#kubelet/bootstrap/rotate-certificate.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { parseCertificate } from "#pki/key-pair.ts";
 import { parseKubeconfig } from "#pki/kubeconfig.ts";
 import type { NodeCertificate } from "./run-node.ts";
+
+/** A minute, an hour, four; a day, a week; one, three and six months; one and four years. */
+const AGE_SECONDS = [
+  60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000,
+];
 
 export interface CertificateSources {
   /** The kubeconfig, which may be rewritten when the certificate in it is renewed. */
@@ -29,6 +35,30 @@ export function addCertificateMetrics(
   gauge("server_ttl_seconds", "Seconds until the server's certificate expires.", () =>
     "cert" in serving ? serving.cert : issuedCertificateIn(serving.folder),
   );
+}
+
+/** Of a kubelet that renews its client certificate. */
+export function addClientRotationMetrics(metrics: Metrics): RotationMetrics {
+  const name = "kubelet_certificate_manager_client_expiration_renew_errors";
+  const errors = metrics.counter({
+    name,
+    help: "Renewals of the client certificate that failed.",
+  })();
+  return { failed: () => errors.add(1), rotated: () => undefined };
+}
+
+/** Of a kubelet whose serving certificate the cluster issues. */
+export function addServerRotationMetrics(metrics: Metrics): RotationMetrics {
+  const errors = metrics.counter({
+    name: "kubelet_server_expiration_renew_errors",
+    help: "Renewals of the serving certificate that failed.",
+  })();
+  const ages = metrics.histogram({
+    name: "kubelet_certificate_manager_server_rotation_seconds",
+    help: "How long ago a serving certificate was issued when it was replaced.",
+    buckets: AGE_SECONDS,
+  })();
+  return { failed: () => errors.add(1), rotated: (seconds) => ages.observe(seconds) };
 }
 
 /** Infinite without a certificate, as upstream has it. */

@@ -14,10 +14,13 @@ import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { textOf } from "../flags/read-flags.ts";
-import { addCertificateMetrics } from "./certificate-metrics.ts";
+import { addCertificateMetrics, addClientRotationMetrics } from "./certificate-metrics.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
 import { runHealthz } from "./run-healthz.ts";
 import { runNode } from "./run-node.ts";
+
+/** Its heap is small: a collection is short. */
+const GAIN_BYTES_MIN = 4 * 1024 * 1024;
 
 export const kubeletCommand: Command = {
   name: "kubelet",
@@ -57,12 +60,16 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
-      collectWhenIdle(clock, ownHeap(), signal);
+      collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);
       const rotating = config.rotateCertificates
-        ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
+        ? rotateKubeconfig(
+            { nodeName, file, clock, random, logger, metrics: addClientRotationMetrics(metrics) },
+            client,
+            signal,
+          )
         : undefined;
       await node.done.catch((error: unknown) => {
         throw new FlagError(`failed to run Kubelet: ${messageOf(error)}`);

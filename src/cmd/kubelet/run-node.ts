@@ -2,7 +2,6 @@
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
 import { runServingCertificate } from "#kubelet/bootstrap/serving-certificate.ts";
-import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
@@ -12,10 +11,12 @@ import {
   startKubeletServer,
   type TlsLimits,
 } from "#kubelet/server/kubelet-server.ts";
+import { CadvisorReader } from "#kubelet/stats/cadvisor/cadvisor-reader.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { addServerRotationMetrics } from "./certificate-metrics.ts";
 import { configurationDocument } from "./configuration-document.ts";
 
 export interface NodeOptions {
@@ -71,9 +72,14 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       unauthorizedCacheMs: config.unauthorizedCacheMs,
       ...{ anonymous: serving.anonymous, authorization: serving.authorization },
     });
+    const pods = (): readonly Pod[] => workers.pods().map(withStatus);
+    const cadvisor = new CadvisorReader({
+      ...{ runtime: cri.runtime, machine, cgroupVersion: cgroups.version, clock, pods },
+      ...{ cgroupRoot: config.cgroupRoot, rootFolder: config.rootDir },
+    });
     const view = {
       nodeName: config.nodeName,
-      pods: () => workers.pods().map(withStatus),
+      pods,
       cri,
       configuration: () => configurationDocument(config),
       metrics,
@@ -82,9 +88,8 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       ...{ logsFolder: "/var/log", allowLogQuery: config.enableSystemLogQuery },
       allowDebugging: config.enableDebuggingHandlers,
       allowSystemLogs: config.enableDebuggingHandlers && config.enableSystemLogHandler,
-      ...{ machine, cgroupVersion: cgroups.version },
-      podCgroup: (pod: Pod) => podCgroupName(config.cgroupRoot, pod),
       volumeStats: () => volumes.stats.all(),
+      cadvisorMetrics: () => cadvisor.text(),
       probeMetrics: () => probes.counts.text(),
     };
     const { address, tls, tlsLimits = {}, clientCa } = serving;
@@ -97,7 +102,7 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
     return runServingCertificate(
       {
         ...{ nodeName: config.nodeName, folder: serving.tls.folder, client, clock, random, logger },
-        addresses: kubelet.parts().addresses,
+        ...{ addresses: kubelet.parts().addresses, metrics: addServerRotationMetrics(metrics) },
         onCertificate: ({ certificatePem: cert, keyPem: key }) => renew({ cert, key }),
       },
       signal,

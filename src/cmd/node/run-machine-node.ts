@@ -47,6 +47,8 @@ export interface MachineNodeOptions {
     /** It may list nodes, which a kubelet may not. */
     readonly client: Client;
   };
+  /** Families that the kubelet's page shows beside its own. */
+  readonly kubeletMetrics?: Metrics;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -62,6 +64,7 @@ export async function runMachineNode(
   // Of its own: the process may be a whole cluster, whose metrics the API server shows.
   const metrics = new Metrics();
   addProcessMetrics(metrics, clock.nowMs() / 1000);
+  if (options.kubeletMetrics !== undefined) metrics.include(options.kubeletMetrics);
   // The runtime outlives the kubelet: it has to end the pods.
   const runtimeLife = new AbortController();
   const networkLife = new AbortController();

@@ -29,6 +29,8 @@ export interface NodeProcessConfig {
   readonly podRanges: readonly string[];
   readonly marks: NetworkMarks;
   readonly serving: NodeServing;
+  /** Families that the kubelet's page shows beside its own. */
+  readonly kubeletMetrics?: Metrics;
 }
 
 /** Lives until the signal aborts; a part that ends by itself ends the others. */
@@ -45,6 +47,7 @@ export async function runNodeProcess(
   const clientAs = (fieldManager: string, transport = proxied): Client =>
     new Client({ transport, clock, random, fieldManager });
   const { name, addresses, dataDir, clusterDns, podRanges, marks, serving } = config;
+  const { kubeletMetrics } = config;
   const shared = { clock, random, logger, metrics: new Metrics() };
   const mode = await detectMode();
   const nodeReady = deferred<void>();
@@ -52,6 +55,7 @@ export async function runNodeProcess(
     {
       ...{ name, clusterDns, serving, paths: nodePaths(dataDir, name) },
       ...(addresses === undefined ? {} : { addresses }),
+      ...(kubeletMetrics === undefined ? {} : { kubeletMetrics }),
       podNetwork: {
         ...{ mode: config.podNetwork, ranges: podRanges, marks },
         client: clientAs("k8ts-pod-network"),

@@ -77,7 +77,7 @@ export async function createNodeParts(
   const inUse = new VolumesInUse({ onChange: wakeNode, wake: (uids) => pods.wake(uids) });
   const plugins = createNodePlugins({
     ...{ client, clock, random, logger, inUse, nodeName: config.nodeName, root: config.rootDir },
-    ...{ onRegistered: wakeAllPods, onAmounts: wakeNode },
+    ...{ onRegistered: wakeAllPods, onAmounts: wakeNode, metrics: opened.measured.plugins },
   });
   await plugins.load();
   const { devices } = plugins;
@@ -103,12 +103,12 @@ export async function createNodeParts(
 
 function createKeeper(
   { config, client, clock, random, logger }: KubeletOptions,
-  { machine, amounts, hostIps, cri }: OpenedMachine,
+  { machine, amounts, hostIps, cri, startup }: OpenedMachine,
   { watch, eviction, inUse, plugins, shutdown }: Omit<NodeParts, "keeper">,
   signal: AbortSignal,
 ): NodeKeeper {
   return new NodeKeeper({
-    ...{ client, clock, random, logger },
+    ...{ client, clock, random, logger, startup },
     register: config.registerNode,
     ...{ checkMs: config.nodeStatusUpdateMs, reportMs: config.nodeStatusReportMs },
     identity: {

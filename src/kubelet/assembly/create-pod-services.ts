@@ -55,27 +55,29 @@ export async function createPodServices(
   const tokens = new PodTokens(client, clock);
   const allocations = new Allocations(config.rootDir, wake);
   await allocations.load();
+  const volumes = new PodVolumes(
+    { client, clock, logger, objects, tokens, trustBundles, certificates },
+    paths,
+    volumePlugins,
+    measured.storage,
+  );
+  volumes.counts.show(measured.registry);
   return {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
     ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
-    ...{ trustBundles, certificates },
+    ...{ trustBundles, certificates, volumes },
     index: new RunIndex(),
     images: await createPodImages({
       ...{ config, cri, clock, records: node.pullRecords, logger },
       builtInImages: options.builtInImages ?? new Map(),
       secret: (namespace, name) => objects.secret(namespace, name),
       onPulled: measured.pods.imagePulled,
+      onPullTime: (uid, startMs, endMs) => opened.starts.pulled(uid, { startMs, endMs }),
     }),
     userNamespaces: await createUserNamespaces({
       ...{ paths, idsPerPod: config.userNamespaceIdsPerPod, podsMax: config.maxPods },
       handlers: () => node.watch.health.handlers,
     }),
-    volumes: new PodVolumes(
-      { client, clock, logger, objects, tokens, trustBundles, certificates },
-      paths,
-      volumePlugins,
-      measured.storage,
-    ),
     status: new StatusManager(
       {
         ...{ client, clock, random, logger, onSynced: measured.pods.statusSynced },

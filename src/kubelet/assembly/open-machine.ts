@@ -3,7 +3,12 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { type Cgroups, hasSwapController, openCgroups } from "#host/cgroups.ts";
-import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
+import {
+  type MachineFacts,
+  machineAddresses,
+  machineUptimeSeconds,
+  readMachine,
+} from "#host/machine.ts";
 import { type CriClient, createCriClient } from "#kubelet/cri/cri-client.ts";
 import { allocatableOf } from "#kubelet/decide/node/node-status.ts";
 import { kubepodsCgroup, qosCgroups } from "#kubelet/decide/pod-cgroup.ts";
@@ -17,8 +22,10 @@ import {
 } from "#kubelet/node/kubelet-metrics.ts";
 import { type NodeAmounts, nodeAmounts } from "#kubelet/node/node-amounts.ts";
 import { type NodeEvent, nodeEventsOf } from "#kubelet/node/node-events.ts";
+import { addNodeStartup, type NodeStartup } from "#kubelet/node/node-startup.ts";
 import { createPodEvents, type PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { PodPaths } from "#kubelet/pods/pod-paths.ts";
+import { PodStartLatency } from "#kubelet/pods/pod-start-latency.ts";
 
 export interface OpenedMachine {
   readonly machine: MachineFacts;
@@ -28,6 +35,8 @@ export interface OpenedMachine {
   readonly cri: CriClient;
   readonly paths: PodPaths;
   readonly measured: KubeletMetrics;
+  readonly startup: NodeStartup;
+  readonly starts: PodStartLatency;
   readonly events: PodEvents;
   readonly nodeEvent: NodeEvent;
   /** The kernel limits swap by cgroup. */
@@ -42,6 +51,7 @@ export async function openMachine(
   const { config, client, clock, logger } = options;
   await mkdir(join(config.rootDir, "pods"), { recursive: true });
   const measured = addKubeletMetrics(options.metrics, config.nodeName, clock);
+  const startup = addNodeStartup(measured.registry, clock, machineUptimeSeconds());
   const [ownCgroups, machine] = await Promise.all([openCgroups(clock), readMachine()]);
   refuseMachine(config, ownCgroups.version, machine);
   const cgroups = measuredCgroups(ownCgroups, measured.cgroup);
@@ -58,7 +68,8 @@ export async function openMachine(
   const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName);
   void recorder.run(signal);
   return {
-    ...{ machine, amounts, hostIps, cgroups, cri, measured },
+    ...{ machine, amounts, hostIps, cgroups, cri, measured, startup },
+    starts: new PodStartLatency(measured.registry, clock),
     paths: { root: config.rootDir, logs: config.podLogsDir },
     events: createPodEvents(recorder),
     nodeEvent: nodeEventsOf(recorder, config.nodeName),

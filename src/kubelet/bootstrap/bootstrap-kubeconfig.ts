@@ -13,7 +13,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";
 import { changeKubeconfig, formatKubeconfig, parseKubeconfig } from "#pki/kubeconfig.ts";
 import { requestClientCertificate } from "./request-certificate.ts";
-import { runCertificateRotation } from "./rotate-certificate.ts";
+import { type RotationMetrics, runCertificateRotation } from "./rotate-certificate.ts";
 
 export interface BootstrapOptions {
   readonly nodeName: string;
@@ -44,9 +44,13 @@ export async function bootstrapKubeconfig(
   await writeFileWhole(file, content, { mode: 0o600, durable: true });
 }
 
+export interface RotateKubeconfigOptions extends Omit<BootstrapOptions, "bootstrapFile"> {
+  readonly metrics: RotationMetrics;
+}
+
 /** Renews the certificate inside a kubeconfig. Lives until the signal aborts. */
 export async function rotateKubeconfig(
-  { nodeName, file, clock, random, logger }: Omit<BootstrapOptions, "bootstrapFile">,
+  { nodeName, file, clock, random, logger, metrics }: RotateKubeconfigOptions,
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
@@ -67,7 +71,7 @@ export async function rotateKubeconfig(
   await runCertificateRotation(
     {
       ...{ what: "client certificate", current: known.client, request, save },
-      ...{ clock, random, logger },
+      ...{ clock, random, logger, metrics },
     },
     signal,
   );

@@ -20,6 +20,14 @@ export interface RotationOptions {
   request(signal: AbortSignal): Promise<KeyPair>;
   /** Keeps the new certificate and its key. */
   save(pair: KeyPair): Promise<void>;
+  readonly metrics?: RotationMetrics;
+}
+
+export interface RotationMetrics {
+  /** A certificate was not issued or not saved. */
+  failed(): void;
+  /** A certificate was replaced; so long ago it was issued. */
+  rotated(ageSeconds: number): void;
 }
 
 /** Of a certificate's life, as upstream: between 70 % and 90 % of it. */
@@ -32,7 +40,8 @@ export async function runCertificateRotation(
   options: RotationOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { what, current, clock, random, logger, save } = options;
+  const { what, clock, random, logger, save, metrics } = options;
+  let { current } = options;
   const backoff = new Backoff({ baseMs: 2_000, capMs: 300_000, jitter: 0.5, random });
   let dueMs = current === undefined ? 0 : rotationTimeMs(current.certificatePem, random.next());
   while (!signal.aborted) {
@@ -43,14 +52,22 @@ export async function runCertificateRotation(
       const next = await options.request(signal);
       await save(next);
       logger.info("a certificate was issued and saved", { what });
+      if (current !== undefined) metrics?.rotated(ageSeconds(current, clock.nowMs()));
+      current = next;
       dueMs = rotationTimeMs(next.certificatePem, random.next());
       backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
+      metrics?.failed();
       logger.warn("a certificate was not issued", { what, error: messageOf(error) });
       await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
     }
   }
+}
+
+function ageSeconds({ certificatePem }: KeyPair, nowMs: number): number {
+  const { validFrom } = parseCertificate(certificatePem, "the kubelet's certificate");
+  return (nowMs - Date.parse(validFrom)) / 1000;
 }
 
 /** `chance` is a number in [0, 1). */

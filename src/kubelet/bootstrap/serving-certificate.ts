@@ -19,7 +19,7 @@ import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
 import { requestCertificate } from "./request-certificate.ts";
-import { runCertificateRotation } from "./rotate-certificate.ts";
+import { type RotationMetrics, runCertificateRotation } from "./rotate-certificate.ts";
 
 const SIGNER = "kubernetes.io/kubelet-serving";
 const CURRENT = "kubelet-server-current.pem";
@@ -33,6 +33,7 @@ export interface ServingCertificateOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: RotationMetrics;
   /** Serve with it from now on. */
   onCertificate(pair: KeyPair): void;
 }
@@ -41,7 +42,7 @@ export async function runServingCertificate(
   options: ServingCertificateOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { folder, nodeName, client, clock, random, logger, onCertificate } = options;
+  const { folder, nodeName, client, clock, random, logger, metrics, onCertificate } = options;
   const names = namesOf(options.addresses);
   if (!names.some((name) => isIP(name) !== 0)) {
     logger.warn("no serving certificate is requested: the node has no address", { nodeName });
@@ -53,7 +54,7 @@ export async function runServingCertificate(
   const usages = ["digital signature", "server auth"];
   await runCertificateRotation(
     {
-      ...{ what: "serving certificate", clock, random, logger },
+      ...{ what: "serving certificate", clock, random, logger, metrics },
       current: isUsable ? kept : undefined,
       request: (signal) =>
         requestCertificate(

@@ -20,6 +20,7 @@ import { hasNode, type NumaMask } from "#kubelet/decide/resources/numa-mask.ts";
 import { deviceCandidates, pickDevices } from "#kubelet/decide/resources/pick-devices.ts";
 import type { ProviderHints, TopologyHint } from "#kubelet/decide/resources/topology-hints.ts";
 import { isSidecar } from "#kubelet/decide/restart.ts";
+import type { PluginMetrics } from "#kubelet/node/plugin-metrics.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
 import type { KnownDevice } from "#kubelet/podresources/pod-resources.ts";
 import { containersOf, type HintProvider } from "#kubelet/resources/hint-provider.ts";
@@ -45,6 +46,7 @@ export interface DeviceManagerOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Pick<PluginMetrics, "deviceRegistration" | "deviceAllocation">;
   /** Capacity or allocatable changed. */
   onChange(): void;
 }
@@ -87,7 +89,15 @@ export class DeviceManager implements HintProvider {
     onAbort(signal, () => {
       for (const { plugin } of this.#resources.values()) plugin?.[Symbol.dispose]();
     });
-    await runRegistrationServer(this.#options.folder, (request) => this.#register(request), signal);
+    const { folder, metrics } = this.#options;
+    await runRegistrationServer(
+      folder,
+      {
+        onRequest: ({ resourceName }) => metrics.deviceRegistration(resourceName),
+        register: (request) => this.#register(request),
+      },
+      signal,
+    );
   }
 
   /** Devices of a container, for the pod resources API. */
@@ -273,7 +283,10 @@ export class DeviceManager implements HintProvider {
     );
     const preferred = await plugin.preferred(available, mustInclude, count);
     const deviceIds = pickDevices(count, mustInclude, available, preferred);
-    return { deviceIds, response: await plugin.allocate(deviceIds) };
+    const response = await this.#options.metrics.deviceAllocation(name, () =>
+      plugin.allocate(deviceIds),
+    );
+    return { deviceIds, response };
   }
 
   #hints(

@@ -11,10 +11,17 @@ import { DEVICE_API_VERSION, type RegisterRequest, registerMethod } from "./devi
 const SOCKET = "kubelet.sock";
 const MESSAGE_BYTES_MAX = 64 * 1024;
 
-/** `register` rejects to refuse a plug-in. Ends with the signal. */
+export interface RegistrationHandler {
+  /** Every request, whether it is valid or not. */
+  onRequest(request: RegisterRequest): void;
+  /** Rejects to refuse a plug-in. */
+  register(request: RegisterRequest): Promise<void>;
+}
+
+/** Ends with the signal. */
 export async function runRegistrationServer(
   folder: string,
-  register: (request: RegisterRequest) => Promise<void>,
+  handler: RegistrationHandler,
   signal: AbortSignal,
 ): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o750 });
@@ -25,7 +32,8 @@ export async function runRegistrationServer(
   const method = {
     ...registerMethod,
     answer: async (request: RegisterRequest) => {
-      await answer(request, register);
+      handler.onRequest(request);
+      await answer(request, handler);
       return {};
     },
   };
@@ -35,10 +43,7 @@ export async function runRegistrationServer(
   );
 }
 
-async function answer(
-  request: RegisterRequest,
-  register: (request: RegisterRequest) => Promise<void>,
-): Promise<void> {
+async function answer(request: RegisterRequest, handler: RegistrationHandler): Promise<void> {
   const { version, resourceName, endpoint } = request;
   if (version !== DEVICE_API_VERSION) {
     throw new Error(
@@ -51,7 +56,7 @@ async function answer(
   if (endpoint === "" || /[/\0]/.test(endpoint)) {
     throw new Error(`the endpoint "${endpoint}" is not the name of a socket in the plug-in folder`);
   }
-  await register(request);
+  await handler.register(request);
 }
 
 function isExtendedResource(name: string): boolean {

@@ -5,7 +5,8 @@
  * Promises:
  * 1. A claim is on the disk before a driver prepares it, so that a kubelet that starts anew
  *    unprepares it too.
- * 2. A claim whose preparation succeeded is not prepared again.
+ * 2. A claim whose preparation succeeded is not prepared again, nor read again for the same pod: its
+ *    containers start again while the API server is away.
  */
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { ResourceClaim } from "#api/generated/resource.v1.ts";
@@ -17,6 +18,7 @@ import {
   podClaims,
   whyNotClaim,
 } from "#kubelet/decide/pod-claims.ts";
+import type { PluginMetrics } from "#kubelet/node/plugin-metrics.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
 import type { DynamicResource } from "#kubelet/podresources/pod-resources-messages.ts";
 import type { DraPlugins } from "./dra-plugins.ts";
@@ -27,7 +29,11 @@ export interface DraManagerOptions {
   readonly plugins: DraPlugins;
   /** `/var/lib/kubelet` */
   readonly root: string;
+  readonly metrics: Pick<PluginMetrics, "draOperation">;
 }
+
+/** Upstream's label for claims of all drivers. */
+const ANY_DRIVER = "<any>";
 
 export class DraManager {
   readonly #options: DraManagerOptions;
@@ -43,7 +49,11 @@ export class DraManager {
   }
 
   /** Resolves when every claim of the pod is prepared. */
-  async prepare(pod: Pod): Promise<void> {
+  prepare(pod: Pod): Promise<void> {
+    return this.#options.metrics.draOperation("PrepareResources", () => this.#prepare(pod));
+  }
+
+  async #prepare(pod: Pod): Promise<void> {
     if ((pod.spec.resourceClaims ?? []).length === 0) return;
     await this.#turns.run("", async () => {
       for (const { claimName } of podClaims(pod)) {
@@ -82,7 +92,21 @@ export class DraManager {
   }
 
   /** After the pod's containers have ended. */
-  async unprepare(podUid: string): Promise<void> {
+  unprepare(podUid: string): Promise<void> {
+    return this.#options.metrics.draOperation("UnprepareResources", () => this.#unprepare(podUid));
+  }
+
+  /** Prepared claims by driver, and of all drivers. */
+  claimsInUse(): ReadonlyMap<string, number> {
+    const prepared = [...this.#claims.values()].filter(isPrepared);
+    const counts = new Map([[ANY_DRIVER, prepared.length]]);
+    for (const driver of prepared.flatMap(({ drivers }) => drivers)) {
+      counts.set(driver, (counts.get(driver) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  async #unprepare(podUid: string): Promise<void> {
     const isUser = ({ podUids }: PreparedClaim): boolean => podUids.includes(podUid);
     if (![...this.#claims.values()].some(isUser)) return;
     await this.#turns.run("", async () => {
@@ -111,6 +135,8 @@ export class DraManager {
   }
 
   async #prepareClaim(pod: Pod, claimName: string): Promise<void> {
+    const prepared = this.#claimOf(pod, claimName);
+    if (prepared !== undefined && isPrepared(prepared)) return;
     const claim = await this.#read(pod, claimName);
     const { uid = "", namespace = "", name = "" } = claim.metadata;
     const podUid = pod.metadata.uid ?? "";
@@ -154,4 +180,9 @@ export class DraManager {
   #save(): Promise<void> {
     return writeDraState(this.#options.root, [...this.#claims.values()]);
   }
+}
+
+/** By all of its drivers. */
+function isPrepared({ drivers, devices }: PreparedClaim): boolean {
+  return drivers.every((driver) => Object.hasOwn(devices, driver));
 }

@@ -1,4 +1,5 @@
 /** The DRA drivers that are registered on this node. */
+import type { PluginMetrics } from "#kubelet/node/plugin-metrics.ts";
 import type { PluginHandler, RegisteredPlugin } from "#kubelet/plugins/plugin-watcher.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { DRA_VERSIONS, type DraClaim, draMethods } from "./dra-messages.ts";
@@ -22,9 +23,11 @@ interface Driver {
 export class DraPlugins implements PluginHandler {
   readonly #drivers = new Map<string, Driver>();
   readonly #onRegistered: () => void;
+  readonly #metrics: Pick<PluginMetrics, "draCall">;
 
-  constructor(onRegistered: () => void) {
+  constructor(onRegistered: () => void, metrics: Pick<PluginMetrics, "draCall">) {
     this.#onRegistered = onRegistered;
+    this.#metrics = metrics;
   }
 
   async register({ name, endpoint, versions }: RegisteredPlugin): Promise<void> {
@@ -49,7 +52,9 @@ export class DraPlugins implements PluginHandler {
     const { client, methods } = this.#get(name);
     const request = { claims: [claim] };
     const options = { timeoutMs: TIMEOUT_MS };
-    const { claims } = await client.call(methods.prepare, request, options);
+    const { claims } = await this.#metrics.draCall(name, methods.prepare.path, () =>
+      client.call(methods.prepare, request, options),
+    );
     const result = claims.find(({ uid }) => uid === claim.uid)?.result;
     if (result === undefined) throw new Error("NodePrepareResources skipped 1 ResourceClaims");
     if (result.error === "") return result.devices;
@@ -60,7 +65,9 @@ export class DraPlugins implements PluginHandler {
     const { client, methods } = this.#get(name);
     const request = { claims: [claim] };
     const options = { timeoutMs: TIMEOUT_MS };
-    const { claims } = await client.call(methods.unprepare, request, options);
+    const { claims } = await this.#metrics.draCall(name, methods.unprepare.path, () =>
+      client.call(methods.unprepare, request, options),
+    );
     const entry = claims.find(({ uid }) => uid === claim.uid);
     if (entry === undefined) throw new Error("NodeUnprepareResources skipped 1 ResourceClaims");
     const error = entry.result?.error ?? "";

@@ -10,7 +10,8 @@ import { PodImages, type PodImagesOptions } from "./pod-images.ts";
 import { PullRecords } from "./pull-records.ts";
 import { PullSlots } from "./pull-slots.ts";
 
-export interface CreatePodImagesOptions extends Pick<PodImagesOptions, "secret" | "onPulled"> {
+export interface CreatePodImagesOptions
+  extends Pick<PodImagesOptions, "secret" | "onPulled" | "onPullTime"> {
   readonly config: KubeletConfig;
   readonly cri: CriClient;
   readonly clock: Clock;
@@ -39,6 +40,7 @@ export async function createPodImages(options: CreatePodImagesOptions): Promise<
     slots: new PullSlots(pullsAtATime(config)),
     secret: options.secret,
     ...(options.onPulled === undefined ? {} : { onPulled: options.onPulled }),
+    ...(options.onPullTime === undefined ? {} : { onPullTime: options.onPullTime }),
     ...(providers === undefined
       ? {}
       : { provided: (image: string) => providers.credentialsFor(image) }),

@@ -56,6 +56,8 @@ export interface PodImagesOptions {
   /** Asks credential provider plug-ins. */
   provided?(image: string): Promise<readonly AuthConfig[]>;
   onPulled?(seconds: number, bytes: number): void;
+  /** A pull for this pod has ended, well or not; the times are the clock's `elapsedMs`. */
+  onPullTime?(podUid: string, startMs: number, endMs: number): void;
 }
 
 interface Failure {
@@ -155,6 +157,8 @@ export class PodImages {
       const entry = decision.next;
       this.#remember(id, { entry, failedMs: clock.elapsedMs(), reason, why: message });
       return { ok: false, reason, message };
+    } finally {
+      this.#options.onPullTime?.(pod.metadata.uid ?? "", startMs, clock.elapsedMs());
     }
   }
 

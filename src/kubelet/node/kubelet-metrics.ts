@@ -5,11 +5,13 @@ import { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { addManagerMetrics, type ManagerMetrics } from "./manager-metrics.ts";
 import { addPlegMetrics, type PlegMetrics } from "./pleg-metrics.ts";
+import { addPluginMetrics, type PluginMetrics } from "./plugin-metrics.ts";
+import { addPodOriginCounts, type PodCountSources } from "./pod-counts.ts";
 import { addPodMetrics, type PodMetrics } from "./pod-metrics.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const RUNTIME_SECONDS = Array.from({ length: 14 }, (_, at) => 0.005 * 2.5 ** at);
-const START_SECONDS = [
+export const POD_START_SECONDS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800,
   2700, 3600,
 ];
@@ -35,11 +37,13 @@ export interface KubeletMetrics {
   evicted(signal: string): void;
   readonly managers: ManagerMetrics;
   readonly pleg: PlegMetrics;
+  readonly plugins: PluginMetrics;
   readonly pods: PodMetrics;
   /** For families of other parts of this kubelet. */
   readonly registry: Metrics;
   /** What is counted when the page is read. */
   countPods(read: () => readonly Pod[]): void;
+  countOrigins(sources: PodCountSources): void;
 }
 
 /** The families are part of `shown` from now on. */
@@ -58,7 +62,7 @@ export function addKubeletMetrics(
   const started = metrics.histogram({
     name: "kubelet_pod_start_duration_seconds",
     help: "Time from the kubelet seeing a pod for the first time to the pod running.",
-    buckets: START_SECONDS,
+    buckets: POD_START_SECONDS,
   })();
   const evictions = metrics.counter({
     name: "kubelet_evictions",
@@ -78,11 +82,13 @@ export function addKubeletMetrics(
     storage: measureStorage(metrics, clock),
     managers: addManagerMetrics(metrics),
     pleg: addPlegMetrics(metrics, clock),
+    plugins: addPluginMetrics(metrics, clock),
     pods: addPodMetrics(metrics),
     registry: metrics,
     podStarted: (seconds) => started.observe(seconds),
     evicted: (signal) => evictions(signal).add(1),
     countPods: (read) => addPodCounts(metrics, read),
+    countOrigins: (sources) => addPodOriginCounts(metrics, sources),
   };
 }
 

@@ -19,6 +19,7 @@ import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { NodeStartup } from "./node-startup.ts";
 
 export interface NodeKeeperOptions {
   /** How often the state is looked at. */
@@ -31,6 +32,7 @@ export interface NodeKeeperOptions {
   readonly logger: Logger;
   readonly identity: NodeIdentity;
   readonly register: boolean;
+  readonly startup: NodeStartup;
   state(): Promise<NodeState>;
   onPodCidrs(cidrs: readonly string[]): void;
 }
@@ -98,11 +100,14 @@ export class NodeKeeper {
 
   async #registerOnce(signal: AbortSignal): Promise<void> {
     const { client, identity, register, clock } = this.#options;
+    this.#options.startup.attempted();
     if (register) {
       const wanted = newNode(identity, await this.#options.state(), clock.nowMs());
       const answer = await client.create(nodeKind, wanted, {}, signal);
       if (answer.ok) {
+        this.#options.startup.registered();
         this.#take(answer.value);
+        this.#noteReady(answer.value);
         this.#reportedMs = clock.elapsedMs();
         return;
       }
@@ -152,6 +157,12 @@ export class NodeKeeper {
     if (!answer.ok) throw new Error(answer.status.message);
     this.#reportedMs = clock.elapsedMs();
     this.#take(answer.value);
+    this.#noteReady(answer.value);
+  }
+
+  #noteReady({ status: { conditions = [] } }: Node): void {
+    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    if (isReady) this.#options.startup.ready();
   }
 
   #take(node: Node): void {

@@ -48,6 +48,12 @@ export interface PodMetrics {
   rejected(reason: string): void;
   /** A pod with so many containers has a worker now. */
   seen(containers: number): void;
+  /** The worker began so long after the pod was seen. */
+  workerStarted(seconds: number): void;
+  /** The runtime had a pod that no source has. */
+  orphaned(): void;
+  /** A pod was taken away and came back with the same uid. */
+  restarted(isStatic: boolean): void;
   statusSynced(seconds: number): void;
   preempted(resource: string): void;
   resizeInfeasible(detail: string): void;
@@ -101,6 +107,21 @@ export function addPodMetrics(metrics: Metrics): PodMetrics {
   ]);
   const rejections = counter("admission_rejections_total", "Pods that were rejected.", ["reason"]);
   const perPod = histogram("containers_per_pod_count", "Containers of a pod.", [1, 2, 4, 8, 16])();
+  const workerStart = histogram(
+    "pod_worker_start_duration_seconds",
+    "Time from seeing a pod to its worker's first step.",
+    SECONDS,
+  )();
+  const orphans = counter(
+    "orphaned_runtime_pods_total",
+    "Pods of the container runtime that no source has: left over from before a restart.",
+  )();
+  const restarts = counter(
+    "restarted_pods_total",
+    "Pods that were removed and came back with the same uid while the kubelet was running.",
+    ["static"],
+  );
+  for (const label of ["", "true"]) restarts(label).add(0);
   const sync = histogram(
     "pod_status_sync_duration_seconds",
     "Time from a change of a pod's status until the API server has it.",
@@ -143,6 +164,9 @@ export function addPodMetrics(metrics: Metrics): PodMetrics {
     imageCollected: (reason) => collected(reason).add(1),
     rejected: (reason) => rejections(rejectionLabel(reason)).add(1),
     seen: (containers) => perPod.observe(containers),
+    workerStarted: (seconds) => workerStart.observe(seconds),
+    orphaned: () => orphans.add(1),
+    restarted: (isStatic) => restarts(isStatic ? "true" : "").add(1),
     statusSynced: (seconds) => sync.observe(seconds),
     preempted: (resource) => preemptions(resource).add(1),
     resizeInfeasible: (detail) => infeasible(detail).add(1),

@@ -10,6 +10,7 @@ import type { VolumesInUse } from "#kubelet/csi/volumes-in-use.ts";
 import { DeviceManager } from "#kubelet/devices/device-manager.ts";
 import { DraManager } from "#kubelet/dra/dra-manager.ts";
 import { DraPlugins } from "#kubelet/dra/dra-plugins.ts";
+import type { PluginMetrics } from "#kubelet/node/plugin-metrics.ts";
 import type { VolumePlugin } from "#kubelet/volumes/volume-plugin.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -26,6 +27,7 @@ export interface NodePluginsOptions {
   readonly nodeName: string;
   readonly root: string;
   readonly inUse: VolumesInUse;
+  readonly metrics: PluginMetrics;
   /** A plug-in was registered: pods that failed without it may be tried again. */
   onRegistered(): void;
   /** Capacity or allocatable of the node changed. */
@@ -46,8 +48,10 @@ export function createNodePlugins(options: NodePluginsOptions): NodePlugins {
   const { client, clock, random, logger, nodeName, root, inUse, onRegistered } = options;
   const csiNode = new CsiNodeDirectory(client, nodeName);
   const drivers = new CsiDrivers(csiNode, onRegistered);
-  const draPlugins = new DraPlugins(onRegistered);
-  const dra = new DraManager({ client, plugins: draPlugins, root });
+  const { metrics } = options;
+  const draPlugins = new DraPlugins(onRegistered, metrics);
+  const dra = new DraManager({ client, plugins: draPlugins, root, metrics });
+  metrics.countClaims(() => dra.claimsInUse());
   const watcher = new PluginWatcher({
     folder: join(root, "plugins_registry"),
     handlers: { CSIPlugin: drivers, DRAPlugin: draPlugins },
@@ -55,7 +59,7 @@ export function createNodePlugins(options: NodePluginsOptions): NodePlugins {
   });
   const devices = new DeviceManager({
     folder: join(root, "device-plugins"),
-    ...{ clock, logger, onChange: options.onAmounts },
+    ...{ clock, logger, onChange: options.onAmounts, metrics },
   });
   return {
     devices,

@@ -54,6 +54,15 @@ export async function runPodResourcesServer(
       if (!take()) throw new GrpcError(GRPC_CODES.RESOURCE_EXHAUSTED, "rejected by rate limit");
       return answer(request);
     };
+  /** Requests that fail are counted as well. */
+  const counted = (method: Method, answer: () => object): object => {
+    try {
+      return answer();
+    } catch (error) {
+      count("v1", `errors_${method}`);
+      throw error;
+    }
+  };
   const { list, get, getAllocatableResources, alphaList } = podResourcesMethods;
   const all = () => options.activePods().map((pod) => describePod(pod, sources));
   const methods = [
@@ -61,35 +70,36 @@ export async function runPodResourcesServer(
       ...list,
       answer: limited(() => {
         count("v1", "list");
-        return { podResources: all() };
+        return counted("list", () => ({ podResources: all() }));
       }),
     },
     {
       ...getAllocatableResources,
       answer: limited(() => {
         count("v1", "get_allocatable");
-        return {
+        return counted("get_allocatable", () => ({
           devices: devicesMessage(options.allocatableDevices()),
           cpuIds: options.allocatableCpus(),
           memory: memoryMessage(options.allocatableMemory()),
-        };
+        }));
       }),
     },
     {
       ...get,
       answer: limited(({ podName, podNamespace }: GetPodResourcesRequest) => {
         count("v1", "get");
-        const pod = options
-          .activePods()
-          .find(({ metadata }) => metadata.name === podName && metadata.namespace === podNamespace);
-        if (pod === undefined) {
-          count("v1", "errors_get");
-          throw new GrpcError(
-            GRPC_CODES.UNKNOWN,
-            `pod ${podName} in namespace ${podNamespace} not found`,
-          );
-        }
-        return { podResources: describePod(pod, sources) };
+        return counted("get", () => {
+          const pod = options
+            .activePods()
+            .find((one) => isNamed(one, podNamespace ?? "", podName ?? ""));
+          if (pod === undefined) {
+            throw new GrpcError(
+              GRPC_CODES.UNKNOWN,
+              `pod ${podName} in namespace ${podNamespace} not found`,
+            );
+          }
+          return { podResources: describePod(pod, sources) };
+        });
       }),
     },
     {
@@ -128,7 +138,12 @@ function tokenBucket(clock: Clock): () => boolean {
   };
 }
 
-type Counted = "list" | "get" | "get_allocatable" | "errors_get";
+function isNamed({ metadata }: Pod, namespace: string, name: string): boolean {
+  return metadata.name === name && metadata.namespace === namespace;
+}
+
+type Method = "list" | "get" | "get_allocatable";
+type Counted = Method | `errors_${Method}`;
 
 function requestCounters(metrics: Metrics): (version: string, counted: Counted) => void {
   const labels = ["server_api_version"];
@@ -139,10 +154,15 @@ function requestCounters(metrics: Metrics): (version: string, counted: Counted) 
     list: counter("requests_list", "… to List."),
     get: counter("requests_get", "… to Get."),
     get_allocatable: counter("requests_get_allocatable", "… to GetAllocatableResources."),
+    errors_list: counter("errors_list", "Requests to List that failed."),
     errors_get: counter("errors_get", "Requests to Get that failed."),
+    errors_get_allocatable: counter(
+      "errors_get_allocatable",
+      "Requests to GetAllocatableResources that failed.",
+    ),
   };
   return (version, counted) => {
-    if (counted !== "errors_get") total(version).add(1);
+    if (!counted.startsWith("errors_")) total(version).add(1);
     byMethod[counted](version).add(1);
   };
 }

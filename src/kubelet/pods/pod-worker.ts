@@ -15,6 +15,7 @@ import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
 import type { BackoffEntry } from "#kubelet/decide/crash-backoff.ts";
 import { isAlive, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { decidePodStatus } from "#kubelet/decide/pod-status.ts";
+import type { CountedPod } from "#kubelet/node/pod-counts.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { PodResize } from "#kubelet/resize/pod-resize.ts";
 import { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
@@ -32,6 +33,8 @@ import { StopPod } from "./stop-pod.ts";
 export interface WorkerOptions {
   readonly services: PodServices;
   readonly isStatic: boolean;
+  /** Only the container runtime knew of the pod. */
+  readonly isRuntimeOnly?: boolean;
   /** Nothing of the pod is left and the source does not have it any more. */
   onGone(uid: string): void;
 }
@@ -53,6 +56,8 @@ export class PodWorker {
   readonly #cpusets: ContainerCpusets;
   #pod: Pod;
   #isRemoved = false;
+  #hasBegun = false;
+  #isFinishing = false;
   #isAdmitted = false;
   #isCleanedUp = false;
   #end: PodEnd | undefined;
@@ -61,6 +66,7 @@ export class PodWorker {
   #timer: Timer | undefined;
   #retry: Backoff;
   readonly #signal: AbortSignal;
+  readonly #createdMs: number;
   /** When it was first seen, until it runs. */
   #seenMs: number | undefined;
   /** Of containers that could not be started. */
@@ -75,7 +81,8 @@ export class PodWorker {
     this.#options = options;
     this.#signal = signal;
     // Pods that run already were not started by this kubelet.
-    if (pod.status?.phase !== "Running") this.#seenMs = options.services.clock.elapsedMs();
+    this.#createdMs = options.services.clock.elapsedMs();
+    if (pod.status?.phase !== "Running") this.#seenMs = this.#createdMs;
     options.services.measured.pods.seen(pod.spec.containers?.length ?? 0);
     const { random } = options.services;
     this.#retry = new Backoff({ baseMs: 500, capMs: 60_000, jitter: 0.2, random });
@@ -97,6 +104,25 @@ export class PodWorker {
   /** Whether its resources count for the node: it was admitted and is not over. */
   get isActive(): boolean {
     return this.#isAdmitted && !this.#isCleanedUp;
+  }
+
+  /** The source does not have it any more: it ends, whatever comes. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  /** For metrics. */
+  get counted(): CountedPod {
+    const { isStatic, isRuntimeOnly = false } = this.#options;
+    return {
+      ...{ pod: this.#pod, isStatic, isActive: this.isActive },
+      origin: isRuntimeOnly ? "runtime_only" : this.#isRemoved ? "orphan" : "desired",
+      lifecycle: this.#isCleanedUp
+        ? "terminated"
+        : this.#isEnding() || this.#isFinishing
+          ? "terminating"
+          : "sync",
+    };
   }
 
   update(pod: Pod): void {
@@ -163,6 +189,7 @@ export class PodWorker {
   /** Answers when to look again (`elapsedMs`), whatever happens until then. */
   async #sync(): Promise<number | undefined> {
     const { services } = this.#options;
+    this.#begin();
     const { clock, index, messages, runtime: cri } = services;
     const runtime = await readPodRuntime(cri, this.uid, messages, this.#signal);
     const ids = [...runtime.sandboxes, ...runtime.runs].map(({ id }) => id);
@@ -188,6 +215,13 @@ export class PodWorker {
     );
     const leftMs = deadlineMs === undefined ? undefined : deadlineMs - clock.nowMs();
     return earliest(wakeAtMs, leftMs === undefined ? undefined : clock.elapsedMs() + leftMs);
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const { clock, measured } = this.#options.services;
+    measured.pods.workerStarted((clock.elapsedMs() - this.#createdMs) / 1000);
   }
 
   #isEnding(): boolean {
@@ -245,6 +279,7 @@ export class PodWorker {
 
   async #finish(runtime: PodRuntime): Promise<undefined> {
     const { services } = this.#options;
+    this.#isFinishing = true;
     const hasStopped =
       !runtime.runs.some((run) => isAlive(run) && run.state === "running") &&
       !runtime.sandboxes.some(({ isReady }) => isReady) &&

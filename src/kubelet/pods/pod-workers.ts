@@ -1,11 +1,14 @@
 /** The workers of all pods of the node. */
 import type { Pod } from "#api/generated/core.v1.ts";
+import type { CountedPod } from "#kubelet/node/pod-counts.ts";
 import { POD_NAME, POD_NAMESPACE, POD_UID } from "#kubelet/runtime/labels.ts";
 import type { PodServices } from "./pod-services.ts";
-import { type PodEnd, PodWorker } from "./pod-worker.ts";
+import { type PodEnd, PodWorker, type WorkerOptions } from "./pod-worker.ts";
 
 export class PodWorkers {
   readonly #workers = new Map<string, PodWorker>();
+  /** Pods that came back while a worker still ends what was there before, by uid. */
+  readonly #returned = new Map<string, { readonly pod: Pod; readonly isStatic: boolean }>();
   readonly #signal: AbortSignal;
   #services: PodServices | undefined;
 
@@ -21,14 +24,13 @@ export class PodWorkers {
   update(pod: Pod, isStatic: boolean): void {
     const uid = pod.metadata.uid ?? "";
     const known = this.#workers.get(uid);
-    if (known !== undefined) {
-      known.update(pod);
-      return;
-    }
-    this.#start(pod, isStatic).wake();
+    if (known === undefined) this.#start(pod, { isStatic }).wake();
+    else if (known.isRemoved) this.#returned.set(uid, { pod, isStatic });
+    else known.update(pod);
   }
 
   remove(pod: Pod): void {
+    this.#returned.delete(pod.metadata.uid ?? "");
     this.#workers.get(pod.metadata.uid ?? "")?.remove(pod);
   }
 
@@ -56,6 +58,10 @@ export class PodWorkers {
     return [...this.#workers.values()].map(({ pod }) => pod);
   }
 
+  counted(): readonly CountedPod[] {
+    return [...this.#workers.values()].map(({ counted }) => counted);
+  }
+
   /** Pods that hold resources of the node. */
   active(): Pod[] {
     const active = [...this.#workers.values()].filter(({ isActive }) => isActive);
@@ -69,18 +75,30 @@ export class PodWorkers {
       const uid = labels[POD_UID] ?? metadata?.uid ?? "";
       if (uid === "" || this.#workers.has(uid)) continue;
       const pod = orphan(uid, labels);
-      this.#start(pod, false).remove(pod);
+      this.#need().measured.pods.orphaned();
+      this.#start(pod, { isStatic: false, isRuntimeOnly: true }).remove(pod);
     }
   }
 
-  #start(pod: Pod, isStatic: boolean): PodWorker {
+  #start(pod: Pod, origin: Pick<WorkerOptions, "isStatic" | "isRuntimeOnly">): PodWorker {
     const services = this.#need();
     const onGone = (uid: string): void => {
       this.#workers.delete(uid);
+      this.#restart(uid);
     };
-    const worker = new PodWorker(pod, { services, isStatic, onGone }, this.#signal);
+    const worker = new PodWorker(pod, { services, ...origin, onGone }, this.#signal);
     this.#workers.set(worker.uid, worker);
     return worker;
+  }
+
+  /** A pod that came back with its uid, as static pods do, begins anew once nothing is left of the old one. */
+  #restart(uid: string): void {
+    const returned = this.#returned.get(uid);
+    if (returned === undefined) return;
+    this.#returned.delete(uid);
+    const { pod, isStatic } = returned;
+    this.#need().measured.pods.restarted(isStatic);
+    this.#start(pod, { isStatic }).wake();
   }
 
   #need(): PodServices {

@@ -10,7 +10,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
-import { drained } from "#lib/async/drained.ts";
+import { flushed } from "#lib/async/flushed.ts";
 import { messageOf } from "#lib/caught.ts";
 import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -125,7 +125,7 @@ export async function sendAnswer(reply: ServerResponse, body: KubeletAnswer): Pr
   reply.writeHead(200, { "content-type": "text/plain" });
   reply.flushHeaders();
   for await (const chunk of body.chunks) {
-    if (!reply.write(chunk)) await drained(reply);
+    await flushed(reply, chunk);
     if (reply.destroyed) return;
   }
   reply.end();

@@ -1,6 +1,5 @@
 /** What the kubelet's server shows of the kubelet. */
 import type { Pod } from "#api/generated/core.v1.ts";
-import type { MachineFacts } from "#host/machine.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
 import type { NamedVolumeStats } from "#kubelet/volumes/volume-stats.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -25,11 +24,10 @@ export interface KubeletView {
   readonly allowDebugging?: boolean;
   /** `enableSystemLogHandler` */
   readonly allowSystemLogs?: boolean;
-  readonly machine: MachineFacts;
-  readonly cgroupVersion: 1 | 2;
-  podCgroup(pod: Pod): string;
   /** How full the volumes of pods are, by the pod's uid. */
   volumeStats(): Promise<ReadonlyMap<string, readonly NamedVolumeStats[]>>;
+  /** The text of `/metrics/cadvisor`. */
+  cadvisorMetrics(): Promise<string>;
   /** The text of `/metrics/probes`. */
   probeMetrics(): string;
 }

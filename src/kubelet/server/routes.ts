@@ -1,10 +1,7 @@
 /** The paths of the kubelet's server that answer with a document or a log. */
 import type { Pod } from "#api/generated/core.v1.ts";
-import { readCgroupStats } from "#host/cgroup-stats.ts";
 import { filesystemSpace, readNodeUsage } from "#host/node-usage.ts";
-import { POD_UID } from "#kubelet/runtime/labels.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import { cadvisorMetrics } from "../stats/cadvisor-metrics.ts";
 import { resourceMetrics } from "../stats/resource-metrics.ts";
 import { type Summary, summaryOf } from "../stats/summary.ts";
 import { volumeMetrics } from "../stats/volume-metrics.ts";
@@ -99,30 +96,9 @@ async function metricsAnswer(
   if (which === "resource") {
     return metricsText(resourceMetrics(await readSummary(view, clock, new Map())));
   }
-  if (which === "cadvisor") return metricsText(await readCadvisor(view, clock));
+  if (which === "cadvisor") return metricsText(await view.cadvisorMetrics());
   if (which === "probes") return metricsText(view.probeMetrics());
   return notFound();
-}
-
-async function readCadvisor(view: KubeletView, clock: Clock): Promise<string> {
-  const { cri, machine } = view;
-  const pods = view.pods();
-  const [{ stats: containers }, { stats: sandboxes }] = await Promise.all([
-    cri.runtime.listContainerStats({}),
-    cri.runtime.listPodSandboxStats({}).catch(() => ({ stats: [] })),
-  ]);
-  const groups = containers.map(async ({ attributes }) => {
-    const id = attributes?.id ?? "";
-    const pod = pods.find(({ metadata }) => metadata.uid === attributes?.labels[POD_UID]);
-    const name = pod === undefined ? "" : `${view.podCgroup(pod)}/${id}`;
-    const stats = name === "" ? {} : await readCgroupStats(name, view.cgroupVersion);
-    return [id, { name, stats }] as const;
-  });
-  const { kernelVersion, osImage } = machine;
-  return cadvisorMetrics({
-    ...{ nowMs: clock.nowMs(), pods, containers, sandboxes, machine, kernelVersion, osImage },
-    cgroups: new Map(await Promise.all(groups)),
-  });
 }
 
 function metricsText(text: string): KubeletAnswer {

@@ -1,6 +1,6 @@
 /** `/metrics/resource`: what the metrics server reads, under upstream's names. Pure. */
 import { type Family, metricText, type Sample } from "./metric-text.ts";
-import type { CpuStats, MemoryStats, Summary } from "./summary.ts";
+import type { CpuStats, MemoryStats, Summary, SwapStats } from "./summary.ts";
 
 export function resourceMetrics({ node, pods }: Summary): string {
   const containers = pods.flatMap(({ podRef: { namespace, name }, containers: own }) =>
@@ -43,6 +43,29 @@ export function resourceMetrics({ node, pods }: Summary): string {
     },
     {
       ...describe(
+        "container_swap_limit_bytes",
+        "gauge",
+        "Current amount of the container swap limit in bytes. Reported only on non-windows systems",
+        "ALPHA",
+      ),
+      samples: containers.flatMap(({ labels, container: { swap } }) => {
+        if (swap?.swapAvailableBytes === undefined) return [];
+        return swapSample(labels, swap, swap.swapAvailableBytes + (swap.swapUsageBytes ?? 0));
+      }),
+    },
+    {
+      ...describe(
+        "container_swap_usage_bytes",
+        "gauge",
+        "Current amount of the container swap usage in bytes. Reported only on non-windows systems",
+        "ALPHA",
+      ),
+      samples: containers.flatMap(({ labels, container: { swap } }) =>
+        swapSample(labels, swap, swap?.swapUsageBytes),
+      ),
+    },
+    {
+      ...describe(
         "node_cpu_usage_seconds_total",
         "counter",
         "Cumulative cpu time consumed by the node in core-seconds",
@@ -56,6 +79,15 @@ export function resourceMetrics({ node, pods }: Summary): string {
         "Current working set of the node in bytes",
       ),
       samples: memory({}, node.memory),
+    },
+    {
+      ...describe(
+        "node_swap_usage_bytes",
+        "gauge",
+        "Current swap usage of the node in bytes. Reported only on non-windows systems",
+        "ALPHA",
+      ),
+      samples: swapSample({}, node.swap, node.swap?.swapUsageBytes),
     },
     {
       ...describe(
@@ -75,6 +107,17 @@ export function resourceMetrics({ node, pods }: Summary): string {
     },
     {
       ...describe(
+        "pod_swap_usage_bytes",
+        "gauge",
+        "Current amount of the pod swap usage in bytes. Reported only on non-windows systems",
+        "ALPHA",
+      ),
+      samples: podLabels.flatMap(({ labels, pod: { swap } }) =>
+        swapSample(labels, swap, swap?.swapUsageBytes),
+      ),
+    },
+    {
+      ...describe(
         "resource_scrape_error",
         "gauge",
         "1 if there was an error while getting container metrics, 0 otherwise",
@@ -85,8 +128,22 @@ export function resourceMetrics({ node, pods }: Summary): string {
   return metricText(families);
 }
 
-function describe(name: string, type: Family["type"], help: string): Omit<Family, "samples"> {
-  return { name, type, help: `[STABLE] ${help}` };
+function describe(
+  name: string,
+  type: Family["type"],
+  help: string,
+  stability = "STABLE",
+): Omit<Family, "samples"> {
+  return { name, type, help: `[${stability}] ${help}` };
+}
+
+function swapSample(
+  labels: Sample["labels"],
+  stats: SwapStats | undefined,
+  value: number | undefined,
+): Sample[] {
+  if (stats === undefined || value === undefined) return [];
+  return [{ labels, value, timeMs: Date.parse(stats.time) }];
 }
 
 function cpu(labels: Sample["labels"], stats: CpuStats | undefined): Sample[] {

@@ -1,6 +1,7 @@
 /** The kubelet's `/stats/summary`: use of resources by the node, its pods and their containers. Pure. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
+import type { InterfaceUsage } from "#host/network-usage.ts";
 import type { FilesystemSpace, NodeUsage } from "#host/node-usage.ts";
 import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
 import type { NamedVolumeStats } from "#kubelet/volumes/volume-stats.ts";
@@ -33,11 +34,19 @@ export interface MemoryStats {
   readonly majorPageFaults?: number;
 }
 
+export interface SwapStats {
+  readonly time: string;
+  readonly swapAvailableBytes?: number;
+  readonly swapUsageBytes?: number;
+}
+
 export interface ContainerSummary {
   readonly name: string;
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  /** Where the runtime counts it. */
+  readonly swap?: SwapStats;
   readonly rootfs?: object;
   readonly logs?: object;
 }
@@ -48,6 +57,7 @@ export interface PodSummary {
   readonly containers: readonly ContainerSummary[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly swap?: SwapStats;
   readonly volume?: readonly object[];
 }
 
@@ -57,6 +67,7 @@ export interface Summary {
     readonly startTime: string;
     readonly cpu: CpuStats;
     readonly memory: MemoryStats;
+    readonly swap?: SwapStats;
     readonly [more: string]: unknown;
   };
   readonly pods: readonly PodSummary[];
@@ -69,7 +80,8 @@ export function summaryOf(input: SummaryInput): Summary {
   const { nodeName, nowMs, node, rootFilesystem, imageFilesystemUsedBytes } = input;
   const time = microTimeFromMs(nowMs);
   const filesystem = { time, ...rootFilesystem };
-  const [main, ...others] = node.interfaces;
+  const interfaces = node.interfaces.map(interfaceSummary);
+  const [main] = interfaces;
   return {
     node: {
       nodeName,
@@ -84,7 +96,7 @@ export function summaryOf(input: SummaryInput): Summary {
         pageFaults: node.pageFaults,
         majorPageFaults: node.majorPageFaults,
       },
-      ...(main === undefined ? {} : { network: { time, ...main, interfaces: [main, ...others] } }),
+      ...(main === undefined ? {} : { network: { time, ...main, interfaces } }),
       fs: filesystem,
       runtime: {
         imageFs: { ...filesystem, usedBytes: imageFilesystemUsedBytes ?? rootFilesystem.usedBytes },
@@ -99,6 +111,10 @@ export function summaryOf(input: SummaryInput): Summary {
     },
     pods: podSummaries(input),
   };
+}
+
+function interfaceSummary({ name, rxBytes, rxErrors, txBytes, txErrors }: InterfaceUsage): object {
+  return { name, rxBytes, rxErrors, txBytes, txErrors };
 }
 
 function podSummaries(input: SummaryInput): PodSummary[] {
@@ -138,7 +154,7 @@ function containerSummary(
   nowMs: number,
   filesystem: FilesystemSpace,
 ): ContainerSummary {
-  const { cpu, memory, writableLayer, attributes } = stats;
+  const { cpu, memory, swap, writableLayer, attributes } = stats;
   const name = attributes?.labels[CONTAINER] ?? attributes?.metadata?.name ?? "";
   const time = microTimeFromMs(nowMs);
   const number = (value: { readonly value: bigint | number } | undefined): number | undefined =>
@@ -148,6 +164,8 @@ function containerSummary(
   const rssBytes = number(memory?.rssBytes);
   const nanoseconds = number(cpu?.usageCoreNanoSeconds);
   const nanoCores = number(cpu?.usageNanoCores);
+  const swapAvailableBytes = number(swap?.swapAvailableBytes);
+  const swapUsageBytes = number(swap?.swapUsageBytes);
   return {
     name,
     startTime: startOf(pod, name) ?? time,
@@ -168,6 +186,15 @@ function containerSummary(
             ...(usageBytes === undefined ? {} : { usageBytes }),
             workingSetBytes,
             ...(rssBytes === undefined ? {} : { rssBytes }),
+          },
+        }),
+    ...(swapAvailableBytes === undefined && swapUsageBytes === undefined
+      ? {}
+      : {
+          swap: {
+            time,
+            ...(swapAvailableBytes === undefined ? {} : { swapAvailableBytes }),
+            ...(swapUsageBytes === undefined ? {} : { swapUsageBytes }),
           },
         }),
     rootfs: {
@@ -192,7 +219,7 @@ function startOf({ status }: Pod, container: string): string | undefined {
 function totals(
   containers: readonly ContainerSummary[],
   nowMs: number,
-): Pick<PodSummary, "cpu" | "memory"> {
+): Pick<PodSummary, "cpu" | "memory" | "swap"> {
   const time = microTimeFromMs(nowMs);
   const sum = (value: (container: ContainerSummary) => number | undefined): number =>
     containers.reduce((total, container) => total + (value(container) ?? 0), 0);
@@ -208,5 +235,14 @@ function totals(
       workingSetBytes: sum(({ memory }) => memory?.workingSetBytes),
       rssBytes: sum(({ memory }) => memory?.rssBytes),
     },
+    ...(containers.some(({ swap }) => swap !== undefined)
+      ? {
+          swap: {
+            time,
+            swapAvailableBytes: sum(({ swap }) => swap?.swapAvailableBytes),
+            swapUsageBytes: sum(({ swap }) => swap?.swapUsageBytes),
+          },
+        }
+      : {}),
   };
 }

@@ -24,7 +24,7 @@ function claimNameOf(pod: Pod, volume: Volume): string | undefined {
 
 /**
  * The claims of pods as they were read last, by pod and volume: a volume that was set up once is there
- * for containers that start again while the API server is away.
+ * for containers that start again while the API server is away, or is there but cannot answer yet.
  */
 export class KnownClaims {
   readonly #claims = new Map<string, ClaimedVolume>();
@@ -38,7 +38,7 @@ export class KnownClaims {
       return claimed;
     } catch (error) {
       const known = this.#claims.get(id);
-      if (known === undefined || !(error instanceof TransportError)) throw error;
+      if (known === undefined || !isServerAway(error)) throw error;
       return known;
     }
   }
@@ -46,6 +46,21 @@ export class KnownClaims {
   forget(uid: string): void {
     for (const id of this.#claims.keys()) if (id.startsWith(`${uid}/`)) this.#claims.delete(id);
   }
+}
+
+/** The server said nothing about the claim: it is not reached, starts, or has too much to do. */
+class ServerBusy extends VolumeError {}
+
+function isServerAway(error: unknown): boolean {
+  return error instanceof TransportError || error instanceof ServerBusy;
+}
+
+function refusal(
+  { code = 0, message = "" }: { readonly code?: number; readonly message?: string },
+  prefix: string,
+): VolumeError {
+  const text = `${prefix}${message}`;
+  return code >= 500 || code === 429 ? new ServerBusy(text) : new VolumeError(text);
 }
 
 /** Undefined for volumes that have no claim. */
@@ -58,9 +73,7 @@ async function claimedVolume(
   if (name === undefined) return undefined;
   const namespace = pod.metadata.namespace ?? "";
   const found = await client.get(persistentVolumeClaimKind, { namespace, name });
-  if (!found.ok) {
-    throw new VolumeError(`error getting PVC ${namespace}/${name}: ${found.status.message ?? ""}`);
-  }
+  if (!found.ok) throw refusal(found.status, `error getting PVC ${namespace}/${name}: `);
   const claim = found.value;
   if (claim.metadata.deletionTimestamp !== undefined) {
     throw new VolumeError(`can't start pod because PVC "${name}" is being deleted`);
@@ -74,7 +87,7 @@ async function claimedVolume(
     throw new VolumeError(`PVC ${namespace}/${name} was not created for pod`);
   }
   const bound = await client.get(persistentVolumeKind, { name: volumeName });
-  if (!bound.ok) throw new VolumeError(bound.status.message ?? `no PV ${volumeName}`);
+  if (!bound.ok) throw refusal(bound.status, "");
   return {
     claim,
     persistentVolume: bound.value,

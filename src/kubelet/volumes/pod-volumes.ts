@@ -24,6 +24,7 @@ import {
 import { KnownClaims } from "./claims.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { volumePlugins } from "./plugins.ts";
+import { NO_PLUGIN, qualifiedPluginName, VolumeCounts } from "./volume-counts.ts";
 import {
   type MountedVolume,
   VolumeError,
@@ -68,6 +69,7 @@ export class PodVolumes {
 
   /** How full the volumes are. */
   readonly stats: VolumeStatsCache;
+  readonly counts = new VolumeCounts();
 
   async setUp(pod: Pod, place: PodPlace): Promise<ReadonlyMap<string, MountedVolume>> {
     const mounted = new Map<string, MountedVolume>();
@@ -94,6 +96,7 @@ export class PodVolumes {
 
   async tearDown(uid: string): Promise<void> {
     this.stats.forget(uid);
+    this.counts.unwanted(uid);
     this.#claims.forget(uid);
     const devices = volumeDevicesFolder(this.#paths, uid);
     for (const { name, tearDown, tearDownBlock } of this.#plugins) {
@@ -112,6 +115,7 @@ export class PodVolumes {
     if (left.length > 0) throw new Error(`still mounted: ${left[0]!.mountPoint}`);
     await removeTree(top);
     for (const id of this.#owned) if (id.startsWith(`${uid}/`)) this.#owned.delete(id);
+    this.counts.gone(uid);
   }
 
   async #setUpOne(
@@ -122,11 +126,14 @@ export class PodVolumes {
     const claimed = await this.#claims.get(this.#tools.client, pod, volume);
     const persistentVolume = claimed?.persistentVolume;
     const plugin = this.#plugins.find((one) => one.accepts({ volume, persistentVolume }));
+    const uid = pod.metadata.uid ?? "";
     if (plugin === undefined) {
+      this.counts.want(uid, volume.name, NO_PLUGIN);
       const sort = Object.keys(persistentVolume?.spec ?? volume).filter((name) => name !== "name");
       throw new VolumeError(`no volume plugin matched (${sort.join(", ")})`);
     }
-    const uid = pod.metadata.uid ?? "";
+    const pluginName = qualifiedPluginName(plugin.name, volume, persistentVolume);
+    this.counts.want(uid, volume.name, pluginName);
     const specName = persistentVolume?.metadata.name ?? volume.name;
     const folder = volumeFolder(this.#paths, uid, plugin.name, specName);
     const readOnly = claimed?.readOnly ?? false;
@@ -135,6 +142,7 @@ export class PodVolumes {
     const result = await this.#measure(plugin.name, "volume_mount", () =>
       plugin.setUp(request, this.#tools),
     );
+    this.counts.mounted(uid, volume.name, pluginName);
     await this.#own(pod, volume, plugin, result);
     const isBlock = persistentVolume?.spec.volumeMode === "Block";
     const measure = isBlock ? undefined : measureOf(plugin, result);

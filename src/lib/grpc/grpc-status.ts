@@ -29,8 +29,9 @@ export function grpcCodeName(code: number): string {
   return NAMES[code] ?? "UNKNOWN";
 }
 
-/** As Go writes it: `DeadlineExceeded`. Only CANCELLED is spelled in another way. */
+/** As Go writes it: `DeadlineExceeded`. CANCELLED is spelled in another way, OK stays as it is. */
 export function goCodeName(code: number): string {
+  if (code === GRPC_CODES.OK) return "OK";
   if (code === GRPC_CODES.CANCELLED) return "Canceled";
   const words = grpcCodeName(code).toLowerCase().split("_");
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

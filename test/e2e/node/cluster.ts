@@ -71,6 +71,8 @@ interface StateView {
 export interface NodeClusterOptions {
   /** More environment of the kubelet, by the machine's folder. */
   env?(dir: string): Record<string, string>;
+  /** What runs the kubelet: `node dist/k8ts.js` unless given. */
+  readonly kubeletProgram?: string;
   /** More flags of the control plane. */
   readonly upArgs?: readonly string[];
   /** Before anything runs on the machine. */
@@ -97,7 +99,7 @@ export async function startNodeCluster(
 async function startIn(
   machine: Machine,
   kubeletArgs: readonly string[],
-  { env, upArgs = [] }: NodeClusterOptions,
+  { env, kubeletProgram, upArgs = [] }: NodeClusterOptions,
 ): Promise<NodeCluster> {
   const { dir } = machine;
   const kubeletEnv = env?.(dir) ?? {};
@@ -107,8 +109,9 @@ async function startIn(
     name: string,
     args: readonly string[],
     env: Record<string, string> = {},
+    [program, ...first]: readonly [string, ...string[]] = [process.execPath, PROGRAM],
   ): ReturnType<Machine["start"]> => {
-    const child = machine.start(process.execPath, [PROGRAM, ...args], env);
+    const child = machine.start(program, [...first, ...args], env);
     const keep = (chunk: Buffer): void => {
       log = (log + String(chunk).replace(/^/gm, `${name}: `)).slice(-200_000);
     };
@@ -172,6 +175,7 @@ async function startIn(
         ...[...kubeletArgs, ...moreArgs],
       ],
       kubeletEnv,
+      kubeletProgram === undefined ? undefined : [kubeletProgram],
     );
   };
   const cluster: NodeCluster = {

@@ -193,6 +193,14 @@ describe("device plug-ins", () => {
       "lamp-3",
     ]);
 
+    const resource = `resource_name="${DEVICE_RESOURCE}"`;
+    await hasMetrics(
+      `kubelet_device_plugin_registration_total{${resource}} 1`,
+      `kubelet_device_plugin_alloc_duration_seconds_count{${resource}} 1`,
+      'kubelet_pod_resources_endpoint_requests_get{server_api_version="v1"} 1',
+      'kubelet_pod_resources_endpoint_requests_get_allocatable{server_api_version="v1"} 1',
+    );
+
     await cluster.stopKubelet("SIGKILL");
     await rm(join(cluster.machine.dir, "lamps", "broken", "lamp-1"));
     cluster.startKubelet();
@@ -256,11 +264,25 @@ describe("DRA", () => {
     assert.equal(claimed?.claimName, "lamp-claim");
     assert.equal(claimed?.claimResources[0]?.driverName, DRA_DRIVER);
     assert.equal(claimed?.claimResources[0]?.deviceName, "dev-1");
+    const method = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources";
+    const call = `driver_name="${DRA_DRIVER}",method_name="${method}",grpc_status_code="OK"`;
+    await hasMetrics(
+      `dra_grpc_operations_duration_seconds_count{${call}} 1`,
+      `dra_resource_claims_in_use{driver_name="${DRA_DRIVER}"} 1`,
+      'dra_resource_claims_in_use{driver_name="<any>"} 1',
+    );
 
     await cluster.stopKubelet("SIGKILL");
     cluster.startKubelet();
     await cluster.kubectl("delete", "pod", "claiming", "--grace-period=1");
     assert.equal(await noted(), "prepare lamp-claim\nunprepare lamp-claim\n");
+    await hasMetrics('dra_resource_claims_in_use{driver_name="<any>"} 0');
+    const page = await metricsPage();
+    const released = 'operation_name="UnprepareResources",is_error="false"';
+    assert.match(
+      page,
+      new RegExp(`^dra_operations_duration_seconds_count{${released}} [1-9]`, "m"),
+    );
   }, 120_000);
 });
 
@@ -327,6 +349,15 @@ interface Attachment {
 async function attachments(): Promise<readonly Attachment[]> {
   const text = await cluster.kubectl("get", "volumeattachments", "-o", "json");
   return (JSON.parse(text) as { items: Attachment[] }).items;
+}
+
+function metricsPage(): Promise<string> {
+  return cluster.kubectl("get", "--raw", `/api/v1/nodes/${NODE}/proxy/metrics`);
+}
+
+async function hasMetrics(...wanted: readonly string[]): Promise<void> {
+  const lines = (await metricsPage()).split("\n");
+  for (const line of wanted) assert.ok(lines.includes(line), line);
 }
 
 /** What the external attacher of a driver does. */

@@ -41,7 +41,27 @@ const CASES = [
   },
 ] as const;
 
+const USUAL = [
+  "2030-01-01T00:00:00.123456789Z stdout F one",
+  "2030-01-01T00:00:01.123456789Z stderr P tw",
+  "2030-01-01T00:00:01.223456789Z stderr F o",
+  "2030-01-01T00:00:02.123456789Z stdout F ",
+  "2030-01-01T00:00:02.123456789Z stdout F",
+  "2030-01-01T00:00:03.123456789Z stdgut F",
+  "2030-01-01T00:00:04.123456789Z stdout F naïve ✓",
+  "",
+].join("\n");
+
 describe("container log", () => {
+  test.each([
+    { options: {}, want: "one\ntwo\n\n\n\nnaïve ✓\n" },
+    { options: { stream: "Stderr" }, want: "two\n" },
+    { options: { sinceMs: Date.parse("2030-01-01T00:00:04Z") }, want: "naïve ✓\n" },
+  ] as const)("lines with times of nine digits: $options", ({ options, want }) => {
+    const lines = new LogLines({ timestamps: false, stream: "All", ...options });
+    assert.equal(Buffer.from(lines.add(Buffer.from(USUAL))).toString(), want);
+  });
+
   test.each(CASES)("$name", ({ options, want }) => {
     const lines = new LogLines({ timestamps: false, stream: "All", ...options });
     assert.equal(Buffer.from(lines.add(Buffer.from(FILE))).toString(), want);
@@ -56,7 +76,7 @@ describe("container log", () => {
         const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
         const parts = at
           .slice(1)
-          .map((end, i) => lines.add(Buffer.from(bytes.subarray(at[i], end))));
+          .map((end, i) => lines.add(Buffer.concat([lines.rest, bytes.subarray(at[i], end)])));
         assert.equal(Buffer.concat(parts).toString(), want);
       }),
     );

@@ -4,48 +4,55 @@
  * text is a full line (F) or a part of one (P).
  *
  * It works on whole blocks of bytes, because logs can be large: a line costs one search and one move
- * within the block, and makes no strings unless the time of the line is asked for.
+ * within the block, and makes no strings unless the time of the line is asked for. Nothing is copied from
+ * one block to the next: whoever reads the file puts the rest of a block before what it reads next.
  */
 import type { LogOptions } from "./log-options.ts";
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const PARTIAL = 0x50;
+const FULL = 0x46;
+/** Behind `2016-10-06T00:17:09.669794202Z stdout F `. */
+const USUAL_TEXT = 40;
 const Z = 0x5a;
 /** `stdout` and `stderr` differ in their fourth letter. */
 const STDERR_LETTER = 0x65;
 
 export class LogLines {
   readonly #options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">;
-  /** The begin of a line whose end has not been read. */
-  #rest: Uint8Array = new Uint8Array();
   /** A partial line was written: the next part goes on in the same line. */
   #inLine = false;
   /** Lines come in order of time: after the first that is late enough all are. */
   #isLateEnough: boolean;
+
+  /** The line at the end of the last block whose end has not been read: the next block begins with it. */
+  rest: Uint8Array = new Uint8Array();
 
   constructor(options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">) {
     this.#options = options;
     this.#isLateEnough = options.sinceMs === undefined;
   }
 
-  /**
-   * The text of the complete lines in this block; an incomplete one waits for the next block. The block
-   * is the caller's no more: the text is moved to its begin.
-   */
-  add(block: Uint8Array): Uint8Array {
-    const input = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
-    // A plain array: its methods are faster than a Buffer's for short lines.
-    const bytes = new Uint8Array(input.buffer, input.byteOffset, input.length);
+  /** The text of the complete lines in this block, which is moved to its begin. */
+  add(block: Buffer): Uint8Array {
+    // A plain array: its methods need no optimizing compiler to be fast, as a Buffer's do.
+    const bytes = new Uint8Array(block.buffer, block.byteOffset, block.length);
+    const { timestamps, stream } = this.#options;
+    const takesAll = !timestamps && stream === "All" && this.#isLateEnough;
     let length = 0;
     let start = 0;
     for (;;) {
       const end = bytes.indexOf(NEWLINE, start);
       if (end === -1) break;
-      length += this.#moveLine(bytes, start, end, length);
+      if (takesAll && isUsual(bytes, start, end)) {
+        bytes.copyWithin(length, start + USUAL_TEXT, end + 1);
+        length += end + 1 - start - USUAL_TEXT;
+        this.#inLine = false;
+      } else length += this.#moveLine(bytes, start, end, length);
       start = end + 1;
     }
-    this.#rest = bytes.subarray(start);
+    this.rest = bytes.subarray(start);
     return bytes.subarray(0, length);
   }
 
@@ -64,11 +71,11 @@ export class LogLines {
       length += timeEnd + 1 - start;
     }
     const from = Math.min(textStart, end);
-    bytes.copyWithin(at + length, from, end);
-    length += end - from;
-    if (!isPartial) bytes[at + length++] = NEWLINE;
+    // With its newline, unless the line goes on.
+    const to = isPartial ? end : end + 1;
+    bytes.copyWithin(at + length, from, to);
     this.#inLine = isPartial;
-    return length;
+    return length + to - from;
   }
 
   #isWanted(bytes: Uint8Array, start: number, timeEnd: number): boolean {
@@ -83,6 +90,17 @@ export class LogLines {
     }
     return this.#isLateEnough;
   }
+}
+
+/** A full line with a time of 30 bytes, as nearly all are: its text begins at USUAL_TEXT. */
+function isUsual(bytes: Uint8Array, start: number, end: number): boolean {
+  return (
+    end >= start + USUAL_TEXT &&
+    bytes[start + 30] === SPACE &&
+    bytes[start + 29] === Z &&
+    bytes[start + 38] === FULL &&
+    hasStream(bytes, start + 31)
+  );
 }
 
 /** Runtimes write nine digits after the point, and UTC: 30 bytes. Others are searched for. */

@@ -26,7 +26,7 @@ async function read(path: string, options: Partial<LogOptions>): Promise<string>
   const { signal } = new AbortController();
   const parts: Uint8Array[] = [];
   for await (const part of readContainerLog({ ...request, isRunning: async () => false, signal })) {
-    parts.push(part);
+    parts.push(Uint8Array.from(part)); // the next one is read into the same memory
   }
   return Buffer.concat(parts).toString();
 }
@@ -45,6 +45,13 @@ describe("container log file", () => {
     const tail = await read(path, { tailLines: 1500 });
     assert.equal(tail.split("\n").length, 1501);
     assert.ok(tail.startsWith("500 "));
+  });
+
+  test("lines across blocks, and one that is longer than a block", async () => {
+    const texts = Array.from({ length: 3_000 }, (_, i) => `${i} ${"y".repeat(i % 700)}`);
+    texts.splice(1_500, 0, "z".repeat(900_000));
+    const path = logFile(texts.map(line).join(""));
+    assert.equal(await read(path, {}), `${texts.join("\n")}\n`);
   });
 
   test("limitBytes cuts the text", async () => {

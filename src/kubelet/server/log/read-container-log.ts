@@ -3,7 +3,8 @@
  * is followed, what is written later until the container has ended.
  *
  * Promises:
- * 1. A log of any size is read in blocks; nothing is read ahead of the reader.
+ * 1. A log of any size is read in blocks, one block ahead of the reader, into two buffers: a chunk is the
+ *    reader's until it asks for the next one.
  * 2. A followed log goes on in the new file after the runtime has rotated it.
  */
 import { watch } from "node:fs";
@@ -14,6 +15,8 @@ import { LogLines } from "./log-lines.ts";
 import type { LogOptions } from "./log-options.ts";
 
 const BLOCK_BYTES = 256 * 1024;
+/** Before each block, for the begin of a line. containerd and CRI-O cut lines after 16 KiB. */
+const ROOM_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 /** A container that ended without writing anything is noticed after this time. */
 const LOOK_AGAIN_MS = 1_000;
@@ -38,7 +41,7 @@ export async function* readContainerLog(request: ReadLogOptions): AsyncGenerator
     while (!signal.aborted) {
       // Asked before the last read: what was written until then is read.
       const mayGrow = changes !== undefined && (await request.isRunning());
-      for await (const block of file.blocks()) {
+      for await (const block of file.blocks(() => lines.rest)) {
         const text = lines.add(block);
         if (text.length === 0) continue;
         yield text.length > left ? text.subarray(0, left) : text;
@@ -61,8 +64,13 @@ export async function* readContainerLog(request: ReadLogOptions): AsyncGenerator
 /** One log file and the place up to which it was read. */
 class LogFile {
   readonly #path: string;
+  readonly #buffers: readonly [Buffer, Buffer] = [newBuffer(), newBuffer()];
   #handle: FileHandle | undefined;
   #offset = 0;
+  /** Which buffer the next block is read into. */
+  #turn: 0 | 1 = 0;
+  /** The next block is being read: how many bytes it has. */
+  #ahead: Promise<number> | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -77,6 +85,7 @@ class LogFile {
 
   async reopen(): Promise<void> {
     await this.close();
+    this.#ahead = undefined;
     this.#offset = 0;
     await this.open(undefined);
   }
@@ -93,21 +102,46 @@ class LogFile {
     }
   }
 
-  async *blocks(): AsyncGenerator<Uint8Array, void> {
+  /** `rest`: what is left of the block before, which the next one begins with. */
+  async *blocks(rest: () => Uint8Array): AsyncGenerator<Buffer, void> {
     for (;;) {
-      // A new buffer for each block: the last one may still be on its way to the client.
-      const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
-      const { bytesRead } = await this.#handle!.read(buffer, 0, BLOCK_BYTES, this.#offset);
+      this.#ahead ??= this.#read();
+      const bytesRead = await this.#ahead;
+      this.#ahead = undefined;
       if (bytesRead === 0) return;
       this.#offset += bytesRead;
-      yield buffer.subarray(0, bytesRead);
+      const block = withRest(rest(), this.#buffers[this.#turn], bytesRead);
+      // The rest has left the other buffer, and so has the chunk that the reader had.
+      this.#turn = this.#turn === 0 ? 1 : 0;
+      this.#ahead = this.#read();
+      yield block;
     }
   }
 
   async close(): Promise<void> {
+    await this.#ahead?.catch(() => undefined);
     await this.#handle?.close();
     this.#handle = undefined;
   }
+
+  async #read(): Promise<number> {
+    const buffer = this.#buffers[this.#turn];
+    const { bytesRead } = await this.#handle!.read(buffer, ROOM_BYTES, BLOCK_BYTES, this.#offset);
+    return bytesRead;
+  }
+}
+
+/** Pages that no block ever fills take no memory. */
+function newBuffer(): Buffer {
+  return Buffer.allocUnsafeSlow(ROOM_BYTES + BLOCK_BYTES);
+}
+
+/** The block that was read behind the room, with the rest of the last one before it. */
+function withRest(rest: Uint8Array, buffer: Buffer, bytesRead: number): Buffer {
+  const end = ROOM_BYTES + bytesRead;
+  if (rest.length > ROOM_BYTES) return Buffer.concat([rest, buffer.subarray(ROOM_BYTES, end)]);
+  buffer.set(rest, ROOM_BYTES - rest.length);
+  return buffer.subarray(ROOM_BYTES - rest.length, end);
 }
 
 /** Where the last `lines` lines begin, found by reading backwards. */
