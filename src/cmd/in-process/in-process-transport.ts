@@ -21,7 +21,6 @@ import {
   type WatchCall,
   type WatchEvent,
 } from "#client/transport.ts";
-import type { TimeSlice } from "#lib/async/time-slice.ts";
 import type { TurnLimit } from "#lib/async/turn-limit.ts";
 
 const EVENTS_PER_PULL = 200;
@@ -31,22 +30,13 @@ const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 const LEASES = "leases";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/**
- * Bounds how much of a turn of the event loop the components of a process take together, so that a request
- * from outside is answered soon. Without it calls begin, and events are delivered, at once.
- */
-export interface InProcessPace {
-  readonly calls: TurnLimit;
-  /** Of the deliveries of all watches. */
-  readonly events: TimeSlice;
-}
-
 export function inProcessTransport(
   handle: Handler,
   user: User,
   userAgent: string,
   begin?: BeginRequest,
-  pace?: InProcessPace,
+  /** Shared by all clients of the process; without it every call begins at once. */
+  turns?: TurnLimit,
 ): Transport {
   const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
@@ -65,7 +55,7 @@ export function inProcessTransport(
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
-      const turn = target.kind.names.plural === LEASES ? undefined : pace?.calls.begin();
+      const turn = target.kind.names.plural === LEASES ? undefined : turns?.begin();
       if (turn !== undefined) await turn;
       const question = {
         method: METHODS[verb],
@@ -86,7 +76,7 @@ export function inProcessTransport(
       const query = Object.fromEntries(new URLSearchParams(search));
       return await resultOf(await ask(readOf(name, query), signal));
     },
-    watch: (call, signal) => watch(call, signal, ask, pace?.events),
+    watch: (call, signal) => watch(call, signal, ask),
   };
 }
 
@@ -106,12 +96,7 @@ function readOf(path: string, query: Question["query"]): Question {
   return { method: "GET", path, query, body: { form: "none" }, contentType: JSON_TYPE };
 }
 
-async function* watch(
-  call: WatchCall,
-  signal: AbortSignal,
-  ask: Ask,
-  slice: TimeSlice | undefined,
-): AsyncGenerator<WatchEvent> {
+async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGenerator<WatchEvent> {
   const answer = await ask(readOf(pathOf(call), call.query), signal);
   using _ended = { [Symbol.dispose]: () => answer.sent?.() };
   if (answer.body.form === "stream" && answer.code === 200) {
@@ -126,11 +111,7 @@ async function* watch(
   }
   using feed = answer.body.feed;
   for await (const events of batches(feed, signal)) {
-    for (const event of events) {
-      const over = slice?.over();
-      if (over !== undefined) await over;
-      yield watchEventOf(event, feed);
-    }
+    for (const event of events) yield watchEventOf(event, feed);
   }
 }
 

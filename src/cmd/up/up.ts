@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
-import { TimeSlice } from "#lib/async/time-slice.ts";
 import { TurnLimit } from "#lib/async/turn-limit.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -129,7 +128,7 @@ async function runCluster(
   const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders, simulated };
   const shared = { ...surroundings, ...own };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
-  const pace = { calls: new TurnLimit(CALLS_PER_TURN), events: new TimeSlice(clock) };
+  const turns = new TurnLimit(CALLS_PER_TURN);
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {
     if (running === undefined) throw new Error("the API server is not running");
@@ -152,7 +151,7 @@ async function runCluster(
     {
       ...{ flags, ...shared, server },
       transportAs: (user, agent) =>
-        inProcessTransport(server().api.handle, user, agent, begin, pace),
+        inProcessTransport(server().api.handle, user, agent, begin, turns),
     },
     AbortSignal.any([signal, failed.signal]),
     { onReady: (name, tookMs) => report?.({ type: "component", name, tookMs }) },
