@@ -36,7 +36,7 @@ export class Revision {
   #rawBytes = 0;
   /** The text and a line end. */
   #line: Buffer | undefined;
-  /** The text without its resourceVersion, until someone asks for the whole: few ask for that of a pod. */
+  /** The text without its resourceVersion, until the whole is read: that of most pods never is. */
   #stored: Buffer | undefined;
   /** Length of the text that was dropped; 0 if none was. */
   #droppedBytes = 0;

@@ -40,7 +40,7 @@ export interface AttachableOptions {
   readonly isNew: boolean;
 }
 
-/** Throws if a volume cannot be told, `ClaimNotFound` if that is because its claim is missing. */
+/** Throws if a volume cannot be identified, `ClaimNotFound` if that is because its claim is missing. */
 export function attachableVolumes(
   pod: Pod,
   objects: VolumeObjects,

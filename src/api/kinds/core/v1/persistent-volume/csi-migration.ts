@@ -45,7 +45,7 @@ export function migratedPluginOf(volume: Sources): string | undefined {
   return undefined;
 }
 
-/** What the CSI driver would be told of an in-tree volume. */
+/** The source that the CSI driver gets for an in-tree volume. */
 export interface CsiVolume {
   readonly driver: string;
   readonly volumeHandle: string;
