@@ -36,7 +36,7 @@ import type { ClusterObjects } from "./snapshot/cluster-objects.ts";
 import { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
-const CLUSTERS = 300;
+const CLUSTERS = 2_000;
 const CHANGES = 60;
 const QUESTIONS = 4;
 const ZONE = "topology.kubernetes.io/zone";

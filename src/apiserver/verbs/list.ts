@@ -124,8 +124,8 @@ interface Page {
 
 type UnnumberedPage = Omit<Page, "revision">;
 
-/** To be compared with a selector an object may have to be parsed: so many take about a millisecond. */
-const STEP_OBJECTS = 32;
+/** To be compared with a selector an object may have to be parsed, and a selector may have thousands of parts. */
+const STEP_OBJECTS = 4;
 
 /** A page in the version of the request. */
 async function readServedPage(
