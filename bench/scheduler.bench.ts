@@ -46,7 +46,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
 /** The scheduler's own share: what it does in a turn of its event loop, and what it keeps. */
 async function* loopAndMemory(progress: BenchOptions["progress"]): AsyncIterable<Row> {
   if (threadCpuMs() !== undefined) {
-    for (const workload of WORKLOADS.filter(({ devicesPerNode }) => devicesPerNode === undefined)) {
+    for (const workload of WORKLOADS) {
       progress(`${workload.name}, turns of the event loop`);
       const measured = Math.min(2_000, workload.measured);
       yield {

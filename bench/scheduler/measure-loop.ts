@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startSchedulingBench } from "./scheduling-cluster.ts";
+import { seedDevices } from "./seed-devices.ts";
 import { nodeOf, podOf, type Workload } from "./workloads.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../k8ts", import.meta.url));
@@ -16,6 +17,10 @@ export async function measureLongestTurn(workload: Workload): Promise<number> {
   await using bench = await startSchedulingBench();
   const { nodes, before, measured } = workload;
   await bench.nodes(Array.from({ length: nodes }, (_, index) => nodeOf(workload, index)));
+  if (workload.devicesPerNode !== undefined) {
+    await seedDevices(bench, nodes, workload.devicesPerNode);
+    bench.startClaimController();
+  }
   const podsOf = (count: number, name: string, spec: Workload["pod"]) =>
     Array.from({ length: count }, (_, index) => podOf(workload, `${name}-${index}`, spec?.(index)));
   const first = podsOf(Math.max(1, before), "before", workload.podBefore);
