@@ -31,19 +31,19 @@ const containers = [
 describe("applyStrategicMergePatch: merged objects", () => {
   const rows: readonly Row[] = [
     {
-      name: "scalars",
+      name: "scalars are replaced",
       original: { nodeName: "a", hostname: "h" },
       patch: { nodeName: "b" },
       merged: { nodeName: "b", hostname: "h" },
     },
     {
-      name: "null removes",
+      name: "null removes a field",
       original: { nodeName: "a", hostname: "h" },
       patch: { nodeName: null, zz: null },
       merged: { hostname: "h" },
     },
     {
-      name: "maps merge",
+      name: "maps are merged by key",
       original: { nodeSelector: { a: "1", b: "2" } },
       patch: { nodeSelector: { b: null, c: "3" } },
       merged: { nodeSelector: { a: "1", c: "3" } },
@@ -169,14 +169,14 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "a" }, { name: "c" }, { name: "b" }] },
     },
     {
-      name: "values merge",
+      name: "lists of scalars with patchStrategy merge are united",
       schema: objectMeta,
       original: { finalizers: ["a", "b"] },
       patch: { finalizers: ["c", "b"] },
       merged: { finalizers: ["c", "a", "b"] },
     },
     {
-      name: "values deleted",
+      name: "$deleteFromPrimitiveList removes values",
       schema: objectMeta,
       original: { finalizers: ["a", "b"] },
       patch: { "$deleteFromPrimitiveList/finalizers": ["a", "z"] },
@@ -201,7 +201,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { finalizers: ["c", "d", "a"] },
     },
     {
-      name: "retained keys",
+      name: "$retainKeys clears the other fields",
       original: { volumes: [{ name: "v", emptyDir: {} }] },
       patch: {
         volumes: [

@@ -40,7 +40,7 @@ describe("structural schemas", () => {
   const rows: readonly { name: string; schema: JSONSchemaProps; faults: readonly string[] }[] = [
     { name: "a plain one", schema: root({ a: text }), faults: [] },
     {
-      name: "no types",
+      name: "fields and items without a type are refused",
       schema: { properties: { a: {}, b: { type: "array" }, c: { type: "array", items: {} } } },
       faults: [
         "s.properties[a].type: Required value: must not be empty for specified object fields",

@@ -28,9 +28,9 @@ describe("status of pods", () => {
     spec?: Fields;
     want: readonly string[];
   }[] = [
-    { name: "a phase", status: { phase: "Running" }, want: [] },
+    { name: "a change of the phase is accepted", status: { phase: "Running" }, want: [] },
     {
-      name: "the class of service stays",
+      name: "qosClass is immutable",
       status: { qosClass: "Burstable" },
       want: ['status.qosClass: Invalid value: "Burstable": field is immutable'],
     },

@@ -27,14 +27,14 @@ const gated = { schedulingGates: [{ name: "g" }] };
 
 describe("updates of pods", () => {
   const cases: readonly { name: string; old?: Fields; next: Fields; want: readonly string[] }[] = [
-    { name: "nothing changes", next: {}, want: [] },
+    { name: "an update that changes nothing is accepted", next: {}, want: [] },
     {
-      name: "another image",
+      name: "the image of a container may change",
       next: { containers: [{ name: "c", image: "j:1", imagePullPolicy: "Always" }] },
       want: [],
     },
     {
-      name: "an amount in another notation",
+      name: "a quantity in another notation is no change",
       old: { containers: [{ name: "c", image: "i", resources: { limits: { memory: "1Gi" } } }] },
       next: {
         containers: [{ name: "c", image: "i", resources: { limits: { memory: "1073741824" } } }],
@@ -42,7 +42,7 @@ describe("updates of pods", () => {
       want: [],
     },
     {
-      name: "another container",
+      name: "containers may not be added",
       next: {
         containers: [
           { name: "c", image: "i" },
@@ -51,9 +51,9 @@ describe("updates of pods", () => {
       },
       want: ["spec.containers: Forbidden: pod updates may not add or remove containers"],
     },
-    { name: "a deadline", next: { activeDeadlineSeconds: 5 }, want: [] },
+    { name: "activeDeadlineSeconds may be set", next: { activeDeadlineSeconds: 5 }, want: [] },
     {
-      name: "an earlier one",
+      name: "activeDeadlineSeconds may be lowered",
       old: { activeDeadlineSeconds: 5 },
       next: { activeDeadlineSeconds: 4 },
       want: [],
@@ -124,7 +124,7 @@ describe("updates of pods", () => {
     test(name, () => assert.deepEqual(update(old, next).faults, want));
   }
 
-  test("anything else, with the difference", () => {
+  test("a change of any other field is refused with its difference", () => {
     assert.deepEqual(update({}, { hostname: "h" }).faults, [
       `${CHANGEABLE}\n@@ -64,7 +64,7 @@\n   "SELinuxChangePolicy": null\n  },\n  "ImagePullSecrets": null,\n- "Hostname": "",\n+ "Hostname": "h",\n  "Subdomain": "",\n  "SetHostnameAsFQDN": null,\n  "Affinity": null,\n`,
     ]);

@@ -160,24 +160,34 @@ describe("alignClusterIps: families", () => {
   }
 });
 
-describe("changes of addresses", () => {
+describe("changes of clusterIPs", () => {
   const rows: readonly [name: string, next: ServiceSpec, old: ServiceSpec, fields: string[]][] = [
-    ["none", dual, dual, []],
-    ["the first", { ...dual, clusterIPs: ["10.0.0.2", "fd00::1"] }, dual, ["spec.clusterIPs[0]"]],
-    ["all gone", { ipFamilies: dual.ipFamilies }, dual, ["spec.clusterIPs[0]"]],
+    ["the same clusterIPs are accepted", dual, dual, []],
     [
-      "the second gone, both policies kept",
+      "clusterIPs[0] may not change",
+      { ...dual, clusterIPs: ["10.0.0.2", "fd00::1"] },
+      dual,
+      ["spec.clusterIPs[0]"],
+    ],
+    [
+      "clusterIPs may not be removed",
+      { ipFamilies: dual.ipFamilies },
+      dual,
+      ["spec.clusterIPs[0]"],
+    ],
+    [
+      "a removed second clusterIP needs another ipFamilyPolicy",
       { ...dual, clusterIPs: ["10.0.0.1"], ipFamilies: ["IPv4"] },
       dual,
       ["spec.ipFamilyPolicy", "spec.ipFamilyPolicy"],
     ],
     [
-      "families swapped",
+      "ipFamilies may not be swapped",
       { ...dual, ipFamilies: ["IPv6", "IPv4"] },
       dual,
       ["spec.ipFamilies[0]", "spec.ipFamilies[0]"],
     ],
-    ["from an external name", dual, { type: "ExternalName" }, []],
+    ["a Service of type ExternalName may get clusterIPs", dual, { type: "ExternalName" }, []],
   ];
   for (const [name, next, old, fields] of rows) {
     test(name, () => {
@@ -190,8 +200,8 @@ describe("changes of addresses", () => {
   }
 });
 
-describe("values that were allocated", () => {
-  test("are filled in by the names of ports, unless used otherwise", () => {
+describe("allocated nodePorts", () => {
+  test("an update keeps the allocated nodePorts by the names of the ports, unless used otherwise", () => {
     const draft = serviceOf({
       type: "NodePort",
       ports: [

@@ -32,7 +32,7 @@ describe("resources of a container", () => {
       want: [],
     },
     {
-      name: "claims",
+      name: "resources.claims: repeated, unknown and empty names are refused",
       resources: {
         claims: [{ name: "a", request: "r" }, { name: "a" }, { name: "b" }, { name: "" }],
       },
@@ -108,7 +108,7 @@ describe("resources of a pod", () => {
   });
 });
 
-describe("classes of service", () => {
+describe("qosClass", () => {
   const both = { cpu: "1", memory: "1Gi" };
   const cases: readonly { name: string; resources: Fields[]; pod?: Fields; want: string }[] = [
     { name: "nothing asked for", resources: [{}], want: "BestEffort" },
@@ -124,12 +124,12 @@ describe("classes of service", () => {
       want: "Guaranteed",
     },
     {
-      name: "only cpu",
+      name: "a container with cpu limits only makes the pod Burstable",
       resources: [{ limits: { cpu: "1" }, requests: { cpu: "1" } }],
       want: "Burstable",
     },
     {
-      name: "one container without",
+      name: "one container without limits makes the pod Burstable",
       resources: [{ limits: both, requests: both }, {}],
       want: "Burstable",
     },

@@ -34,14 +34,14 @@ const ofContainer: readonly {
     want: ['procMount: Unsupported value: "X": supported values: "Default", "Unmasked"'],
   },
   {
-    name: "administrators escalate",
+    name: "CAP_SYS_ADMIN with allowPrivilegeEscalation false is refused",
     context: { allowPrivilegeEscalation: false, capabilities: { add: ["CAP_SYS_ADMIN"] } },
     want: [
       ': Invalid value: {"Capabilities":{"Add":["CAP_SYS_ADMIN"],"Drop":null},"Privileged":null,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
     ],
   },
   {
-    name: "seccomp profiles",
+    name: "seccompProfile Localhost without localhostProfile is refused",
     context: { seccompProfile: { type: "Localhost" } },
     want: [
       "seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost",
@@ -106,7 +106,7 @@ describe("security context of a container", () => {
 
 const ofPod: readonly { name: string; spec: Fields; want: readonly string[] }[] = [
   {
-    name: "groups",
+    name: "negative fsGroup and supplementalGroups are refused",
     spec: { securityContext: { fsGroup: -1, supplementalGroups: [1, -2] } },
     want: [
       "spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive",
@@ -114,7 +114,7 @@ const ofPod: readonly { name: string; spec: Fields; want: readonly string[] }[] 
     ],
   },
   {
-    name: "policies",
+    name: "unknown fsGroupChangePolicy and seLinuxChangePolicy are refused",
     spec: { securityContext: { fsGroupChangePolicy: "A", seLinuxChangePolicy: "MountOption" } },
     want: [
       'spec.securityContext.fsGroupChangePolicy: Unsupported value: "A": supported values: "Always", "OnRootMismatch"',
