@@ -49,7 +49,7 @@ const refused = [
     says: `${failed}service.connection.protocol: Unsupported value: "Nope": supported values: "Direct", "HTTPConnect", "GRPC"`,
   },
   {
-    name: "no protocol",
+    name: "a connection without a protocol is refused",
     text: fileOf("{name: cluster, connection: {}}"),
     says: `${failed}service.connection.protocol: Unsupported value: "": supported values: "Direct", "HTTPConnect", "GRPC"`,
   },

@@ -200,7 +200,7 @@ test("audit: every request is logged, with the user and the impersonated user", 
   assert.equal((event.responseStatus as { code: number }).code, 403);
 });
 
-test("answers name their flow", async () => {
+test("responses name their FlowSchema in X-Kubernetes-PF-FlowSchema-UID", async () => {
   const { ask, api } = await start();
   const { headers } = await ask("GET", "/version", { token: "alice" });
   const uid = headers["x-kubernetes-pf-flowschema-uid"];

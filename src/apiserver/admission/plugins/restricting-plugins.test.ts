@@ -166,17 +166,31 @@ describe("OwnerReferencesPermissionEnforcement", () => {
   const rows: { name: string; may: string[]; meta: object; old?: object; want?: string }[] = [
     { name: "a new object may have owners", may: [], meta: owner() },
     { name: "an owner added later", may: [], meta: owner(), old: {}, want: cannotDelete },
-    { name: "by who may delete", may: ["delete /pods//ns/p"], meta: owner(), old: {} },
-    { name: "nothing changed", may: [], meta: owner(), old: owner() },
-    { name: "who blocks the owner's end", may: [], meta: blocking, want: cannotFinalize },
     {
-      name: "must be able to finalize it",
+      name: "a user who may delete the object may change its owners",
+      may: ["delete /pods//ns/p"],
+      meta: owner(),
+      old: {},
+    },
+    { name: "unchanged ownerReferences need no permission", may: [], meta: owner(), old: owner() },
+    {
+      name: "blockOwnerDeletion without permission to finalize the owner is refused",
+      may: [],
+      meta: blocking,
+      want: cannotFinalize,
+    },
+    {
+      name: "blockOwnerDeletion is allowed with update of the owner's finalizers",
       may: ["update apps/replicasets/finalizers/ns/r"],
       meta: blocking,
     },
-    { name: "or everything", may: ["update */*/finalizers//*"], meta: blocking },
     {
-      name: "an owner of no known kind",
+      name: "blockOwnerDeletion is allowed with update of all finalizers",
+      may: ["update */*/finalizers//*"],
+      meta: blocking,
+    },
+    {
+      name: "blockOwnerDeletion of an owner of an unknown kind is refused",
       may: [],
       meta: owner({ kind: "Nothing", blockOwnerDeletion: true }),
       want: 'pods "p" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion apps/v1 Kind Nothing: no matches for kind "Nothing" in version "apps/v1"',

@@ -193,15 +193,30 @@ describe("PodSecurity: the configuration", () => {
     exemptions: { usernames: ["boss"], namespaces: ["free"], runtimeClasses: ["vm"] },
   };
   const rows = [
-    { name: "defaults count", more: {}, spec: {}, want: "baseline:v1.30" },
     {
-      name: "not for exempt users",
+      name: "the defaults of the configuration are enforced",
+      more: {},
+      spec: {},
+      want: "baseline:v1.30",
+    },
+    {
+      name: "exempt users are not checked",
       more: { user: { name: "boss", groups: [] } },
       spec: {},
       want: "user",
     },
-    { name: "nor namespaces", more: { namespace: "free" }, spec: {}, want: "namespace" },
-    { name: "nor classes", more: {}, spec: { runtimeClassName: "vm" }, want: "runtimeClass" },
+    {
+      name: "exempt namespaces are not checked",
+      more: { namespace: "free" },
+      spec: {},
+      want: "namespace",
+    },
+    {
+      name: "exempt runtime classes are not checked",
+      more: {},
+      spec: { runtimeClassName: "vm" },
+      want: "runtimeClass",
+    },
   ];
   for (const { name, more, spec, want } of rows) {
     test(name, async () => {
