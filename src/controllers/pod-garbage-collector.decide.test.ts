@@ -37,9 +37,9 @@ const FAIL_AND_DELETE = { writes: ["patch Pod a/status", "delete Pod a"] };
 const NOTHING: OutcomeText = { writes: [] };
 
 const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
-  { name: "nothing", state: { about: "nothing" }, want: NOTHING },
+  { name: "a state without pods needs nothing", state: { about: "nothing" }, want: NOTHING },
   {
-    name: "deleted before it had a node",
+    name: "a pod that was deleted before it had a node is failed and deleted",
     state: { about: "pod", pod: pod("a", "Pending", { going: 30 }), node: undefined },
     want: FAIL_AND_DELETE,
   },
@@ -109,7 +109,7 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
     want: { writes: ["delete Pod a", "delete Pod bb"] },
   },
   {
-    name: "no limit",
+    name: "threshold 0 keeps ended pods",
     state: { about: "ended", pods: [pod("a", "Failed")], threshold: 0 },
     want: NOTHING,
   },
@@ -120,7 +120,7 @@ describe("pod garbage collector", () => {
     test(name, () => assert.deepEqual(describeOutcome(collector.decide(state, NOW_MS)), want));
   }
 
-  test("since when a node is missing is remembered until it is back", () => {
+  test("the time since when a node is missing is remembered until it is back", () => {
     const state = { about: "missing-node", pods: [], sinceMs: undefined } as const;
     assert.equal(collector.decide(state, NOW_MS).remember, NOW_MS);
     const later = { ...state, sinceMs: NOW_MS };

@@ -34,9 +34,14 @@ describe("taint eviction", () => {
     taints: readonly Taint[];
     afterSeconds: number | undefined;
   }[] = [
-    { name: "no toleration", tolerations: [], taints: [TAINT], afterSeconds: 0 },
     {
-      name: "tolerated for ever",
+      name: "a pod without a toleration is evicted at once",
+      tolerations: [],
+      taints: [TAINT],
+      afterSeconds: 0,
+    },
+    {
+      name: "a toleration without tolerationSeconds keeps the pod",
       tolerations: [{ key: "k", operator: "Exists" }],
       taints: [TAINT],
       afterSeconds: undefined,

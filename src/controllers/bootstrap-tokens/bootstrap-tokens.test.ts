@@ -35,7 +35,7 @@ describe("tokens that may sign", () => {
     { name: "not for signing", data: { "usage-bootstrap-signing": "no" }, want: false },
     { name: "of another id than its name", data: { "token-id": "fedcba" }, want: false },
     { name: "without a secret", data: { "token-secret": "" }, want: false },
-    { name: "expired", data: { expiration: AT }, want: false },
+    { name: "a token signs no more once it is expired", data: { expiration: AT }, want: false },
     { name: "not yet expired", data: { expiration: "2030-01-01T00:00:01Z" }, want: true },
     { name: "of a strange time", data: { expiration: "soon" }, want: false },
   ];

@@ -30,9 +30,24 @@ const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want
       afterMs: 24 * HOUR_MS + 1,
       want: DELETE,
     },
-    { name: "not yet", of: request([]), afterMs: 24 * HOUR_MS, want: wait(1) },
-    { name: "denied an hour ago", of: request(["Denied"]), afterMs: HOUR_MS + 1, want: DELETE },
-    { name: "failed just now", of: request(["Failed"]), afterMs: 0, want: wait(HOUR_MS + 1) },
+    {
+      name: "a pending request is kept for 24 hours",
+      of: request([]),
+      afterMs: 24 * HOUR_MS,
+      want: wait(1),
+    },
+    {
+      name: "a request that was denied an hour ago is deleted",
+      of: request(["Denied"]),
+      afterMs: HOUR_MS + 1,
+      want: DELETE,
+    },
+    {
+      name: "a request that has just failed is kept for an hour",
+      of: request(["Failed"]),
+      afterMs: 0,
+      want: wait(HOUR_MS + 1),
+    },
     {
       name: "approved, but never signed",
       of: request(["Approved"]),

@@ -72,7 +72,7 @@ const rows: readonly Row[] = [
     want: [0, 2, 2, 3],
   },
   {
-    name: "nothing matches",
+    name: "a budget without matching pods records NoPods",
     spec: { minAvailable: 1 },
     pods: [],
     scale: { expected: 0, unmanaged: false },

@@ -32,7 +32,7 @@ const rows: readonly {
     created: [4, 4, 2],
   },
   {
-    name: "nothing changes",
+    name: "unchanged endpoints keep their slice",
     existing: [slice("a", range(1, 3))],
     desired: range(1, 3),
     kept: { a: 3 },
@@ -69,7 +69,7 @@ const rows: readonly {
   },
 ];
 
-describe("planSlices: slice plan", () => {
+describe("planSlices of EndpointSlices", () => {
   for (const { name, existing, desired, kept, created, deleted = [] } of rows) {
     test(name, () => {
       const plan = planSlices(existing, desired, 4, () => false);

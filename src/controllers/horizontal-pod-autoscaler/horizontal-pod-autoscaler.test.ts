@@ -214,17 +214,29 @@ describe("HorizontalPodAutoscaler: limits", () => {
     history?: History;
     want: readonly [number, string, string];
   }[] = [
-    { name: "free", wanted: 6, want: [6, "ReadyForNewScale", "DesiredWithinRange"] },
     {
-      name: "too many",
+      name: "a number within the limits is taken",
+      wanted: 6,
+      want: [6, "ReadyForNewScale", "DesiredWithinRange"],
+    },
+    {
+      name: "more than maxReplicas gives TooManyReplicas",
       wanted: 60,
       current: 18,
       want: [20, "ReadyForNewScale", "TooManyReplicas"],
     },
-    { name: "too few", wanted: 1, want: [2, "ReadyForNewScale", "TooFewReplicas"] },
-    { name: "at most double", wanted: 15, want: [10, "ReadyForNewScale", "ScaleUpLimit"] },
     {
-      name: "a higher one of late holds it up",
+      name: "fewer than minReplicas gives TooFewReplicas",
+      wanted: 1,
+      want: [2, "ReadyForNewScale", "TooFewReplicas"],
+    },
+    {
+      name: "the replicas at most double at once (ScaleUpLimit)",
+      wanted: 15,
+      want: [10, "ReadyForNewScale", "ScaleUpLimit"],
+    },
+    {
+      name: "a higher recommendation of the last five minutes holds it (ScaleDownStabilized)",
       wanted: 3,
       history: { ...none, recommendations: [ago(5, 299)] },
       want: [5, "ScaleDownStabilized", "DesiredWithinRange"],
@@ -261,7 +273,7 @@ describe("HorizontalPodAutoscaler: limits", () => {
       want: [4, "ReadyForNewScale", "ScaleDownLimit"],
     },
     {
-      name: "never down",
+      name: "selectPolicy Disabled never scales down",
       wanted: 2,
       behavior: rate(1, "Disabled"),
       want: [5, "ReadyForNewScale", "ScaleDownLimit"],
@@ -375,7 +387,7 @@ describe("HorizontalPodAutoscaler: autoscaler in a cluster", () => {
   });
 });
 
-test("how often, how exactly and how calmly, flags may say", async () => {
+test("HorizontalPodAutoscaler settings: sync period, tolerance and downscale stabilization", async () => {
   const load = { milli: 560 };
   const settings = {
     ...DEFAULT_SETTINGS,

@@ -101,12 +101,12 @@ const rows: readonly Row[] = [
     want: { writes: [] },
   },
   {
-    name: "over",
+    name: "a Job with condition Complete needs nothing",
     job: job({}, { conditions: [said("Complete", "")] }),
     want: { writes: [] },
   },
   {
-    name: "suspended: what runs is stopped and let go",
+    name: "a suspended Job deletes its running pods and their finalizers",
     job: job({ suspend: true }),
     pods: [{ name: "a" }],
     want: { writes: ["patch Pod a", "delete Pod a", STATUS] },

@@ -191,7 +191,7 @@ describe("taints against scheduling", () => {
       want: undefined,
     },
     {
-      name: "cordoned",
+      name: "a cordoned node gets the taint unschedulable",
       taints: [],
       type: "Ready",
       status: "True",

@@ -15,11 +15,20 @@ const AT = "2030-01-01T00:00:00Z";
 const FINALIZER = "kubernetes.io/pv-protection";
 
 const rules = [
-  { name: "a live object gets it", meta: {}, used: false, want: [FINALIZER] },
-  { name: "others stay", meta: { finalizers: ["a/b"] }, used: true, want: ["a/b", FINALIZER] },
-  { name: "one that has it is left alone", meta: { finalizers: [FINALIZER] }, used: false },
+  { name: "a live object gets the finalizer", meta: {}, used: false, want: [FINALIZER] },
   {
-    name: "deleted but used: kept",
+    name: "other finalizers are kept",
+    meta: { finalizers: ["a/b"] },
+    used: true,
+    want: ["a/b", FINALIZER],
+  },
+  {
+    name: "an object that has the finalizer is left alone",
+    meta: { finalizers: [FINALIZER] },
+    used: false,
+  },
+  {
+    name: "a deleted object in use keeps the finalizer",
     meta: { deletionTimestamp: AT, finalizers: [FINALIZER] },
     used: true,
   },
@@ -36,7 +45,7 @@ const rules = [
   },
 ];
 
-describe("protection by finalizer", () => {
+describe("protection of PersistentVolumes by finalizer", () => {
   for (const { name, meta, used, want } of rules) {
     test(name, () => {
       const object: PersistentVolume = { metadata: { name: "v", ...meta }, spec: {}, status: {} };
