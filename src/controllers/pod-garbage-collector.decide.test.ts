@@ -86,12 +86,12 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
     want: { writes: [], recheckInMs: 40_000 },
   },
   {
-    name: "and what is left of it",
+    name: "a pod of a missing node is looked at again when 40 seconds have passed",
     state: { about: "missing-node", pods: [pod("a", "Running")], sinceMs: NOW_MS - 39_999 },
     want: { writes: [], recheckInMs: 1 },
   },
   {
-    name: "then its pods go; those that have ended are not said to fail",
+    name: "after 40 seconds pods of a missing node are failed and deleted; ended ones are only deleted",
     state: {
       about: "missing-node",
       pods: [pod("a", "Running"), pod("bb", "Succeeded")],

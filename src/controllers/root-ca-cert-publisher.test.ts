@@ -36,11 +36,11 @@ const rows: { name: string; phase?: string; published?: ConfigMap; want: readonl
     want: [`update ConfigMap ${NAME}`],
   },
   {
-    name: "without its description",
+    name: "a ConfigMap without its annotation is updated",
     published: map({ "ca.crt": "CA" }, {}),
     want: [`update ConfigMap ${NAME}`],
   },
-  { name: "a namespace that is emptied", phase: "Terminating", want: [] },
+  { name: "a terminating namespace gets none", phase: "Terminating", want: [] },
 ];
 
 describe("rootCaCertPublisher (ConfigMap kube-root-ca.crt)", () => {

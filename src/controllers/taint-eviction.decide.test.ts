@@ -62,12 +62,12 @@ const rows: { name: string; state: Partial<EvictionState>; want: OutcomeText }[]
     want: { writes: [], recheckInMs: 7_000 },
   },
   {
-    name: "one of two not tolerated",
+    name: "a pod that tolerates one of two taints is evicted",
     state: { pod: pod([tolerate("lost", 60)]), taints: [LOST, SICK] },
     want: EVICT,
   },
   {
-    name: "a time that runs is not begun anew",
+    name: "a running tolerationSeconds is not restarted",
     state: { pod: pod([tolerate("lost", 60)]), taints: [LOST], scheduled: soon },
     want: { writes: [], recheckInMs: 5_000 },
   },

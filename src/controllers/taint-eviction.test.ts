@@ -62,7 +62,7 @@ describe("taint eviction", () => {
       afterSeconds: 60,
     },
     {
-      name: "one of two is not tolerated",
+      name: "a pod that tolerates one of two taints is evicted at once",
       tolerations: [{ key: "k", operator: "Exists" }],
       taints: [TAINT, OTHER],
       afterSeconds: 0,

@@ -49,13 +49,13 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { nodeSelector: { a: "1", c: "3" } },
     },
     {
-      name: "a map replaced",
+      name: "$patch: replace replaces a map",
       original: { nodeSelector: { a: "1" } },
       patch: { nodeSelector: { $patch: "replace", z: "1" } },
       merged: { nodeSelector: { z: "1" } },
     },
     {
-      name: "a map emptied",
+      name: "$patch: delete empties a map",
       original: { securityContext: { runAsUser: 1 } },
       patch: { securityContext: { $patch: "delete" } },
       merged: { securityContext: {} },
@@ -112,7 +112,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "d" }, { name: "a" }, { name: "b" }, { name: "c" }] },
     },
     {
-      name: "an item deleted",
+      name: "$patch: delete removes an item by its merge key",
       original: { containers },
       patch: { containers: [{ name: "c", $patch: "delete" }] },
       merged: { containers: [containers[1]] },
@@ -124,13 +124,13 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { containers: [{ name: "z" }] },
     },
     {
-      name: "both lists empty",
+      name: "two empty lists stay empty",
       original: { containers: [] },
       patch: { containers: [] },
       merged: { containers: [] },
     },
     {
-      name: "order of objects",
+      name: "$setElementOrder orders objects",
       original: { imagePullSecrets: [{ name: "a" }, { name: "b" }] },
       patch: { "$setElementOrder/imagePullSecrets": [{ name: "b" }, { name: "a" }] },
       merged: { imagePullSecrets: [{ name: "b" }, { name: "a" }] },
@@ -154,7 +154,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "b" }, { name: "a" }] },
     },
     {
-      name: "order of nothing",
+      name: "$setElementOrder of a missing list is ignored",
       original: {},
       patch: { "$setElementOrder/imagePullSecrets": [] },
       merged: {},
@@ -216,13 +216,13 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { volumes: [{ name: "v", secret: { secretName: "s" } }] },
     },
     {
-      name: "another type replaces",
+      name: "a value of another type replaces the old one",
       original: { hostname: "a" },
       patch: { hostname: { x: 1, y: null } },
       merged: { hostname: { x: 1 } },
     },
     {
-      name: "the whole object",
+      name: "$patch: replace replaces the whole object",
       original: { hostname: "a" },
       patch: { $patch: "replace", nodeName: "n" },
       merged: { nodeName: "n" },

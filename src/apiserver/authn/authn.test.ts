@@ -100,7 +100,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: known({ name: "bob", uid: "u2", groups: ["system:authenticated"] }),
   },
   {
-    name: "a quoted token",
+    name: "a bearer token may hold a quote",
     request: request({ authorization: 'Bearer quo"ted' }),
     answer: known({ name: "eve", groups: ["system:authenticated"] }),
   },
@@ -131,7 +131,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: { outcome: "refused", reason: "missing additional subprotocol" },
   },
   {
-    name: "a client certificate",
+    name: "a client certificate gives user, groups and credential-id",
     request: request({}, { certificate }),
     answer: known({
       name: "jane",

@@ -54,11 +54,11 @@ const cases: readonly { name: string; policy: object; asked: Asked; allowed: boo
     ["anyone who is known", { user: "bob", groups: [] }, true],
   ]),
   ...table({ spec: { namespace: "*", resource: "*", apiGroup: "*" } }, [
-    ["neither user nor group", {}, false],
+    ["a policy without user and group allows nobody", {}, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "/logs/*" } }, [
-    ["below a path", { path: "/logs/a" }, true],
-    ["not beside it", { path: "/log" }, false],
+    ["nonResourcePath /logs/* allows the paths below", { path: "/logs/a" }, true],
+    ["nonResourcePath /logs/* does not allow /log", { path: "/log" }, false],
     ["a nonResourcePath policy allows no resource", { namespace: "" }, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "*", readonly: true } }, [

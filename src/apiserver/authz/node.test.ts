@@ -91,14 +91,14 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: undefined,
   },
   {
-    name: "not one that only the controller needs",
+    name: "not the secret that only the volume's controller needs",
     asked: { namespace: "vault", name: "controller" },
     reason: unrelated,
   },
   { name: "not a secret of another node's pod", asked: { name: "other" }, reason: unrelated },
   { name: "not all secrets", asked: { verb: "list" }, reason: "No Object name found" },
   {
-    name: "not to change one",
+    name: "not an update of a secret",
     asked: { verb: "update", name: "pull" },
     reason: "can only read resources of this type",
   },

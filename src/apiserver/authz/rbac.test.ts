@@ -76,19 +76,19 @@ describe("RBAC rules", () => {
       allowed: true,
     },
     {
-      name: "not another verb",
+      name: "a rule does not allow another verb",
       rule: { verbs: ["list"], apiGroups: [""], resources: ["pods"] },
       asked: {},
       allowed: false,
     },
     {
-      name: "not another group",
+      name: "a rule does not allow another API group",
       rule: { verbs: ["get"], apiGroups: ["apps"], resources: ["pods"] },
       asked: {},
       allowed: false,
     },
     {
-      name: "not a subresource",
+      name: "a rule does not allow a subresource",
       rule: { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
       asked: { subresource: "log" },
       allowed: false,
@@ -130,7 +130,7 @@ describe("RBAC rules", () => {
       allowed: true,
     },
     {
-      name: "not the prefix itself",
+      name: "nonResourceURLs ending in a star do not allow the prefix itself",
       rule: { verbs: ["get"], nonResourceURLs: ["/healthz/*"] },
       asked: { ...url, path: "/healthz" },
       allowed: false,
@@ -293,7 +293,7 @@ describe("RBAC privilege escalation", () => {
     { name: "escalate", rule: { verbs: ["escalate"], apiGroups: [API], resources: ["roles"] } },
   ];
   for (const { name, rule } of powers) {
-    test(`who may ${name} may give anything`, async () => {
+    test(`a user who may ${name} may grant any rule`, async () => {
       const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
       const message = await attempt(roleKind, role("ns", "r", all), (objects) =>
         objects.put(clusterRoleKind, clusterRole("held", rule)),
@@ -314,7 +314,7 @@ describe("RBAC privilege escalation", () => {
     );
   });
 
-  test("who may bind a role may bind it", async () => {
+  test("the verb bind allows a binding of the role", async () => {
     const bind = {
       verbs: ["bind"],
       apiGroups: [API],

@@ -70,7 +70,7 @@ describe("FlowSchema of a request", () => {
       flow: "kube-system-service-accounts",
     },
     {
-      name: "their leader elections",
+      name: "leases of leader election belong to system-leader-election",
       user: person("system:kube-scheduler"),
       info: get({ verb: "update", group: "coordination.k8s.io", resource: "leases" }),
       flow: "system-leader-election",

@@ -155,7 +155,7 @@ describe.each([
       await new Promise((resolve) => session.once("close", resolve));
     });
 
-    test("but not while a watch is open, however quiet", async () => {
+    test("a connection with an open watch is kept, however quiet", async () => {
       const { ended } = await watching();
       const waited = new Promise<"open">((resolve) =>
         systemClock.schedule(3 * IDLE_MAX_MS, () => resolve("open")),

@@ -49,7 +49,11 @@ const cases = [
     host: "hidden.test",
     shown: "given",
   },
-  { name: "but the server's own comes first", host: "both.test", shown: "own" },
+  {
+    name: "the default certificate takes precedence over others for its names",
+    host: "both.test",
+    shown: "own",
+  },
 ];
 
 describe.each([

@@ -79,14 +79,14 @@ describe("repair of ClusterIPs and IPAddresses", () => {
       want: [],
     },
     {
-      name: "of a Service that never came",
+      name: "an IPAddress of a Service that never came is deleted (IPAddressNotAllocated)",
       addresses: [address("10.0.0.5", "a")],
       want: [
         "delete 10.0.0.5 IPAddressNotAllocated: IPAddress: 10.0.0.5 for Service ns/a appears to have leaked: cleaning up",
       ],
     },
     {
-      name: "of a Service that has another",
+      name: "an IPAddress of a Service that has another one is deleted (IPAddressWrongReference)",
       services: [service("a", ["10.0.0.6"])],
       addresses: [address("10.0.0.5", "a"), address("10.0.0.6", "a")],
       want: [

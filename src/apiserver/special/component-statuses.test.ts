@@ -67,7 +67,7 @@ describe("probeComponent asks /healthz over HTTPS", () => {
     });
   });
 
-  test("and not there", async () => {
+  test("a refused connection is unhealthy", async () => {
     assert.deepEqual(await probeComponent(1)(), {
       well: false,
       message:

@@ -67,9 +67,14 @@ describe("controller: bootstrap signer decides", () => {
     want: OutcomeText;
     keys?: readonly string[];
   }[] = [
-    { name: "nothing to sign", info: undefined, secrets: [token("aaaaaa")], want: { writes: [] } },
     {
-      name: "by every token that may",
+      name: "without the ConfigMap cluster-info nothing is signed",
+      info: undefined,
+      secrets: [token("aaaaaa")],
+      want: { writes: [] },
+    },
+    {
+      name: "cluster-info is signed by every token that may",
       info: info(config),
       secrets: [token("aaaaaa"), token("bbbbbb", undefined, { "usage-bootstrap-signing": "no" })],
       want: { writes: UPDATE },

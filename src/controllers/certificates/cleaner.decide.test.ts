@@ -49,13 +49,13 @@ const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want
       want: wait(HOUR_MS + 1),
     },
     {
-      name: "approved, but never signed",
+      name: "a request that was approved and never signed is kept for 24 hours",
       of: request(["Approved"]),
       afterMs: HOUR_MS + 1,
       want: wait(23 * HOUR_MS),
     },
     {
-      name: "approved and signed",
+      name: "a request that was signed an hour ago is deleted",
       of: request(["Approved"], true),
       afterMs: HOUR_MS + 1,
       want: DELETE,

@@ -123,7 +123,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one is running and is replaced",
+    name: "concurrencyPolicy Replace deletes the running Job",
     at: "2030-01-01T01:00:00Z",
     spec: { concurrencyPolicy: "Replace" },
     status: { active: [listed(RUNNING)] },
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one that has ended leaves the list",
+    name: "a Job that has ended is removed from status.active",
     at: "2030-01-01T00:30:00Z",
     status: { active: [listed(job("a", "Complete"))] },
     jobs: [job("a", "Complete")],
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one that is gone leaves it too",
+    name: "a Job that is gone is removed from status.active",
     at: "2030-01-01T00:30:00Z",
     status: { active: [listed(RUNNING)] },
     want: {

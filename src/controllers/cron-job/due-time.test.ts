@@ -39,7 +39,7 @@ const rows: readonly {
     nextInSeconds: 3590.1,
   },
   {
-    name: "of several missed ones the latest",
+    name: "of several missed times the latest is due",
     schedule: "0 * * * *",
     last: "2030-01-01T01:00:00Z",
     now: "2030-01-01T05:20:00Z",

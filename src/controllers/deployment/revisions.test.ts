@@ -28,7 +28,12 @@ describe("revisions of a deployment", () => {
       last: 3546343826724305831n,
     },
     { name: "a word is no revision", has: ["one", undefined, "-3", "2"], next: 3n, last: 0n },
-    { name: "nor is what 64 bits cannot hold", has: ["9223372036854775808"], next: 1n, last: 0n },
+    {
+      name: "a number that 64 bits cannot hold is no revision",
+      has: ["9223372036854775808"],
+      next: 1n,
+      last: 0n,
+    },
   ];
   for (const { name, has, next, last } of rows) {
     test(name, () => {

@@ -150,7 +150,7 @@ describe("Deployment: scaling in proportion", () => {
     want: Record<string, number>;
   }[] = [
     {
-      name: "one set with pods takes it all",
+      name: "the only ReplicaSet with pods gets all replicas",
       of: deployment(10, 2, 2),
       current: set("new", 5, 5, 7),
       old: [set("o", 0)],

@@ -39,7 +39,7 @@ const rows: readonly {
     created: [],
   },
   {
-    name: "one more goes where there is just room",
+    name: "a new endpoint goes into the fullest slice that has room",
     existing: [slice("a", range(1, 2)), slice("b", range(3, 5))],
     desired: range(1, 6),
     kept: { a: 2, b: 4 },

@@ -108,7 +108,7 @@ const rows: {
     ],
   },
   {
-    name: "all metrics fail",
+    name: "failing metrics give FailedGetExternalMetric",
     state: { measured: [{ ok: false, error: "no" }] },
     want: {
       writes: STATUS,

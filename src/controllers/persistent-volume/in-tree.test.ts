@@ -42,16 +42,24 @@ const by = (provisioner: string) => ({
 });
 const nfs = { nfs: { server: "s", path: "/p" } };
 
-describe("who deletes a volume", () => {
+describe("deleterOf a PersistentVolume", () => {
   const rows: readonly [
     string,
     Draft<PersistentVolume>,
     "driver" | "controller" | { error: string },
   ][] = [
-    ["a driver does", { spec: { csi: { driver: "d", volumeHandle: "h" } } }, "driver"],
-    ["another's does", { metadata: by("x.io/y"), spec: nfs }, "driver"],
     [
-      "its driver took it over",
+      "a CSI volume is deleted by its driver",
+      { spec: { csi: { driver: "d", volumeHandle: "h" } } },
+      "driver",
+    ],
+    [
+      "a volume of an external provisioner is deleted by it",
+      { metadata: by("x.io/y"), spec: nfs },
+      "driver",
+    ],
+    [
+      "a migrated in-tree volume is deleted by its CSI driver",
       {
         metadata: {
           annotations: {
@@ -72,10 +80,18 @@ describe("who deletes a volume", () => {
       { metadata: by("kubernetes.io/host-path"), spec: { hostPath: { path: "/data" } } },
       { error: "host_path deleter only supports /tmp/.+ but received provided /data" },
     ],
-    ["a temporary directory", { spec: { hostPath: { path: "/tmp/x" } } }, "controller"],
-    ["one further down", { spec: { hostPath: { path: "/var/tmp/x" } } }, "controller"],
     [
-      "all that is temporary",
+      "a hostPath volume below /tmp is deleted by the controller",
+      { spec: { hostPath: { path: "/tmp/x" } } },
+      "controller",
+    ],
+    [
+      "a hostPath volume below /var/tmp is deleted by the controller",
+      { spec: { hostPath: { path: "/var/tmp/x" } } },
+      "controller",
+    ],
+    [
+      "a hostPath volume of /tmp itself is refused",
       { spec: { hostPath: { path: "/tmp/" } } },
       { error: "host_path deleter only supports /tmp/.+ but received provided /tmp/" },
     ],
@@ -93,7 +109,7 @@ describe("who deletes a volume", () => {
       },
     ],
     [
-      "a file server",
+      "an NFS volume has no deleter",
       { spec: nfs },
       {
         error:
@@ -106,7 +122,7 @@ describe("who deletes a volume", () => {
       { error: "no deletable volume plugin matched" },
     ],
     [
-      "a local one",
+      "a local volume has no plug-in",
       { spec: { local: { path: "/l" } } },
       { error: 'error getting deleter volume plugin for volume "v": no volume plugin matched' },
     ],

@@ -81,12 +81,12 @@ const matches: {
     want: "a",
   },
   {
-    name: "the same class",
+    name: "a volume of another storageClassName is not taken",
     volumes: [volume("a", "2Gi", { storageClassName: "x" })],
     want: undefined,
   },
   {
-    name: "the same mode",
+    name: "a volume of another volumeMode is not taken",
     volumes: [volume("a", "2Gi", { volumeMode: "Block" })],
     want: undefined,
   },

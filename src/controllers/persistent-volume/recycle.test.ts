@@ -118,7 +118,7 @@ describe("the recycler pod of a PersistentVolume", () => {
       removes: false,
     },
     {
-      name: "does something else",
+      name: "a pod of the name with another command is waited for",
       recycler: pod(
         { phase: "Succeeded" },
         { spec: { containers: [{ ...main, args: ["-c", "true"] }] } },
@@ -127,7 +127,7 @@ describe("the recycler pod of a PersistentVolume", () => {
       removes: true,
     },
     {
-      name: "empties something else",
+      name: "a pod of the name with another path is waited for",
       recycler: pod(
         { phase: "Succeeded" },
         { spec: { volumes: [{ name: "vol", hostPath: { path: "/other" } }] } },

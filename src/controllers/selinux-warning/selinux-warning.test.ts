@@ -64,7 +64,12 @@ describe("SELinux labels of pods that use the same volume", () => {
     policy?: string;
     want: readonly string[];
   }[] = [
-    { name: "the same label", first: level("s0:c1"), second: level("s0:c1"), want: [] },
+    {
+      name: "equal labels are no conflict",
+      first: level("s0:c1"),
+      second: level("s0:c1"),
+      want: [],
+    },
     {
       name: "different levels are a SELinuxLabelConflict",
       first: level("s0:c1"),
@@ -84,7 +89,7 @@ describe("SELinux labels of pods that use the same volume", () => {
       want: ["b SELinuxLabelConflict", "a SELinuxLabelConflict"],
     },
     {
-      name: "one that is labelled file by file",
+      name: "seLinuxChangePolicy Recursive beside another is a SELinuxChangePolicyConflict",
       first: level("s0:c1"),
       second: level("s0:c1"),
       policy: "Recursive",

@@ -31,7 +31,7 @@ describe("volumeExpander of a PersistentVolumeClaim", () => {
     },
     { name: "no more is asked", claim: claim("1Gi", "1024Mi"), volume: volume({ csi }) },
     {
-      name: "not its volume",
+      name: "a claim whose volume is bound to another claim records no event",
       claim: claim("2Gi", "1Gi"),
       volume: volume({ csi, claimRef: { ...claimRef, uid: "other" } }),
     },

@@ -22,8 +22,8 @@ const rows: {
   /** What it is held by then; undefined: nothing is written. */
   want?: readonly string[];
 }[] = [
-  { name: "a new one is held", held: ["x"], used: false, want: ["x", OURS] },
-  { name: "one that is held", held: [OURS], used: true },
+  { name: "a new object gets the finalizer", held: ["x"], used: false, want: ["x", OURS] },
+  { name: "an object that has the finalizer and is used keeps it", held: [OURS], used: true },
   { name: "an object that has the finalizer and is not used keeps it", held: [OURS], used: false },
   {
     name: "a deleted object that is in use keeps the finalizer",

@@ -62,14 +62,19 @@ const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u1", controlle
 const uses = [
   { name: "a pod on a node", pod: { volumes: [named], nodeName: "n" }, want: true },
   { name: "a pod that waits", pod: { volumes: [named] }, want: false },
-  { name: "its own claim", pod: { volumes: [ephemeral], nodeName: "n" }, owners, want: true },
   {
-    name: "another's claim of the same name",
+    name: "a pod uses the claim of its ephemeral volume",
+    pod: { volumes: [ephemeral], nodeName: "n" },
+    owners,
+    want: true,
+  },
+  {
+    name: "a pod does not use another's claim of the same name",
     pod: { volumes: [ephemeral], nodeName: "n" },
     want: false,
   },
   {
-    name: "its own claim once it is shut down",
+    name: "a pod that was shut down does not use its claim",
     pod: { volumes: [ephemeral], nodeName: "n" },
     owners,
     meta: { deletionTimestamp: AT, deletionGracePeriodSeconds: 0 },

@@ -51,12 +51,17 @@ describe("PodNodeSelector", () => {
       want: { zone: "a", disk: "ssd" },
     },
     {
-      name: "not against it",
+      name: "a nodeSelector that conflicts with that of the namespace is refused",
       annotations: annotated,
       given: { zone: "b" },
       want: 'pods "p" is forbidden: pod node label selector conflicts with its namespace node label selector',
     },
-    { name: "the cluster's otherwise", annotations: {}, given: {}, want: { any: "1" } },
+    {
+      name: "the default nodeSelector of the cluster is added without one of the namespace",
+      annotations: {},
+      given: {},
+      want: { any: "1" },
+    },
     {
       name: "only what is allowed",
       annotations: {},
@@ -119,13 +124,13 @@ describe("PodTolerationRestriction", () => {
         want: undefined,
       },
       {
-        name: "narrower than allowed",
+        name: "a toleration narrower than the whitelist is allowed",
         annotations: { ...defaults([]), ...allowed([a]) },
         spec: { tolerations: [narrow] },
         want: [narrow],
       },
       {
-        name: "not what is not allowed",
+        name: "a toleration outside of the whitelist is refused",
         annotations: { ...defaults([]), ...allowed([a]) },
         spec: { tolerations: [b] },
         want: "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist",

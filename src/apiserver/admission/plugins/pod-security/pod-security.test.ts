@@ -123,7 +123,7 @@ const cases: {
       'securityContext.seccompProfile.type to "Unconfined"), forbidden sysctls (kernel.msgmax)',
   },
   {
-    name: "hosts of probes since 1.34",
+    name: "a host in a probe violates baseline since v1.34",
     level: "baseline",
     pod: pod({
       containers: [container(undefined, { livenessProbe: { httpGet: { host: "h", port: 1 } } })],
@@ -131,7 +131,7 @@ const cases: {
     text: 'probe or lifecycle host (container "c" uses probe or lifecycle host "h")',
   },
   {
-    name: "but not before",
+    name: "a host in a probe is allowed before v1.34",
     level: "baseline",
     version: 33,
     pod: pod({

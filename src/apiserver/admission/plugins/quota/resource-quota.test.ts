@@ -201,7 +201,7 @@ describe("ResourceQuota: scopes", () => {
       charged: "1",
     },
     {
-      name: "a priority class",
+      name: "scopeSelector PriorityClass In counts a pod of that class",
       scope: {
         scopeSelector: {
           matchExpressions: [{ scopeName: "PriorityClass", operator: "In", values: ["high"] }],
@@ -211,7 +211,7 @@ describe("ResourceQuota: scopes", () => {
       charged: "1",
     },
     {
-      name: "another priority class",
+      name: "scopeSelector PriorityClass NotIn does not count a pod of that class",
       scope: {
         scopeSelector: {
           matchExpressions: [{ scopeName: "PriorityClass", operator: "NotIn", values: ["high"] }],

@@ -95,7 +95,7 @@ const cases: readonly {
     want: { ready: "0/1", status: "Init:1/2", restarts: "1" },
   },
   {
-    name: "failed to initialize",
+    name: "a failed init container shows Init:ExitCode",
     spec: { initContainers: [{ name: "a" }] },
     status: {
       phase: "Failed",
@@ -104,7 +104,7 @@ const cases: readonly {
     want: { ready: "0/1", status: "Init:ExitCode:2" },
   },
   {
-    name: "with a sidecar",
+    name: "a sidecar counts as a ready container",
     spec: { initContainers: [{ name: "s", restartPolicy: "Always" }] },
     status: {
       phase: "Running",

@@ -77,7 +77,7 @@ describe("defaults of containers", () => {
       want: { lifecycle: { preStop: { httpGet: { path: "/", port: 1, scheme: "HTTP" } } } },
     },
     {
-      name: "sources of variables",
+      name: "apiVersion of a fieldRef is v1",
       fields: { env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
       want: {
         env: [

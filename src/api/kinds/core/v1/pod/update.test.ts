@@ -59,7 +59,7 @@ describe("updates of pods", () => {
       want: [],
     },
     {
-      name: "a later one",
+      name: "activeDeadlineSeconds may not be raised",
       old: { activeDeadlineSeconds: 5 },
       next: { activeDeadlineSeconds: 6 },
       want: [
@@ -88,22 +88,22 @@ describe("updates of pods", () => {
       ],
     },
     {
-      name: "a new gate",
+      name: "schedulingGates may not be added",
       old: gated,
       next: { schedulingGates: [{ name: "g" }, { name: "h" }] },
       want: [
         "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'",
       ],
     },
-    { name: "a gate less", old: gated, next: {}, want: [] },
+    { name: "schedulingGates may be removed", old: gated, next: {}, want: [] },
     {
-      name: "a narrower choice of nodes while held back",
+      name: "nodeSelector and nodeAffinity of a gated pod may be narrowed",
       old: { ...gated, nodeSelector: { a: "1" }, ...term("x") },
       next: { ...gated, nodeSelector: { a: "1", b: "2" }, ...term("x", "y") },
       want: [],
     },
     {
-      name: "a wider one",
+      name: "nodeSelector and nodeAffinity of a gated pod may not be widened",
       old: { ...gated, nodeSelector: { a: "1" }, ...term("x", "y") },
       next: { ...gated, ...term("x") },
       want: [
@@ -213,7 +213,7 @@ describe("update: resizing", () => {
 
   const cases: readonly { name: string; old: Fields; next: Fields; want: readonly string[] }[] = [
     {
-      name: "takes nothing away",
+      name: "a resize may not remove requests",
       old: sized({ requests: { cpu: "1", memory: "1Gi" } }),
       next: sized(small),
       want: [
@@ -221,19 +221,19 @@ describe("update: resizing", () => {
       ],
     },
     {
-      name: "keeps the class",
+      name: "a resize may not change the qosClass",
       old: sized({}),
       next: sized(small),
       want: ['spec: Invalid value: "": Pod QOS Class may not change as a result of resizing'],
     },
     {
-      name: "keeps other resources",
+      name: "a resize may only change cpu and memory",
       old: sized({ requests: { cpu: "1", "ephemeral-storage": "1Gi" } }),
       next: sized({ requests: { cpu: "1", "ephemeral-storage": "2Gi" } }),
       want: ["spec: Forbidden: only cpu and memory resources are mutable"],
     },
     {
-      name: "keeps the containers",
+      name: "a resize may not rename containers",
       old: sized(small),
       next: { containers: [{ name: "d", image: "i", resources: small }] },
       want: [
@@ -247,7 +247,7 @@ describe("update: resizing", () => {
       want: ["spec.resources: Forbidden: pod-level resources cannot be removed"],
     },
     {
-      name: "not on Windows",
+      name: "a Windows pod cannot be resized",
       old: sized(small, { os: { name: "windows" } }),
       next: sized(small, { os: { name: "windows" } }),
       want: [": Forbidden: windows pods cannot be resized"],

@@ -107,7 +107,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "resources in variables",
+    name: "resourceFieldRef: a missing resource and bad divisors are refused",
     container: {
       env: [
         { name: "a", valueFrom: { resourceFieldRef: { resource: "" } } },
@@ -131,7 +131,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "files with variables",
+    name: "fileKeyRef: bad paths, unknown volumes and volumes that are no emptyDir are refused",
     container: {
       env: [
         { name: "a", valueFrom: { fileKeyRef: { key: "k", volumeName: "p", path: "../f" } } },
@@ -147,7 +147,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "whole sets of variables",
+    name: "envFrom: bad prefixes, empty names and missing references are refused",
     container: { envFrom: [{ prefix: "=", secretRef: { name: "" } }, {}] },
     want: [
       "envFrom[0].prefix: Invalid value: \"=\": a valid environment variable name must consist only of printable ASCII characters other than '='",

@@ -60,7 +60,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       want: [`${TERM}.operator: Invalid value: "Near": not a valid selector operator`],
     },
     {
-      name: "fields of nodes",
+      name: "nodeAffinity: a weight over 100, matchFields with several values and unknown keys are refused",
       spec: {
         affinity: {
           nodeAffinity: {

@@ -27,9 +27,14 @@ const ofContainer: readonly {
     context: { procMount: "Unmasked" },
     want: ['procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`'],
   },
-  { name: "and has one", context: { procMount: "Unmasked" }, spec: { hostUsers: false }, want: [] },
   {
-    name: "a /proc that does not exist",
+    name: "procMount Unmasked is accepted with hostUsers false",
+    context: { procMount: "Unmasked" },
+    spec: { hostUsers: false },
+    want: [],
+  },
+  {
+    name: "an unknown procMount is refused",
     context: { procMount: "X" },
     want: ['procMount: Unsupported value: "X": supported values: "Default", "Unmasked"'],
   },
@@ -48,7 +53,7 @@ const ofContainer: readonly {
     ],
   },
   {
-    name: "seccomp profiles elsewhere",
+    name: "a localhostProfile with .. is refused",
     context: { seccompProfile: { type: "Localhost", localhostProfile: "../p" } },
     want: ["seccompProfile.localhostProfile: Invalid value: \"../p\": must not contain '..'"],
   },
@@ -67,7 +72,7 @@ const ofContainer: readonly {
     ],
   },
   {
-    name: "users of Windows",
+    name: "a runAsUserName with two backslashes is refused",
     context: { windowsOptions: { runAsUserName: "a\\b\\c" } },
     want: [
       'windowsOptions.runAsUserName: Invalid value: "a\\\\b\\\\c": runAsUserName cannot contain more than one backslash',
@@ -203,7 +208,7 @@ describe("profiles in annotations", () => {
   const seccomp = "seccomp.security.alpha.kubernetes.io/pod";
   const appArmor = "container.apparmor.security.beta.kubernetes.io/c";
 
-  test("must be sound", () => {
+  test("invalid seccomp and AppArmor annotations are refused", () => {
     const annotations = { [seccomp]: "x", [appArmor]: "y" };
     assert.deepEqual(podFaults({}, { annotations }), [
       `metadata.annotations.${seccomp}: Invalid value: "x": must be a valid seccomp profile`,
@@ -211,7 +216,7 @@ describe("profiles in annotations", () => {
     ]);
   });
 
-  test("must agree with the fields", () => {
+  test("seccomp and AppArmor annotations that differ from the fields are refused", () => {
     const annotations = { [seccomp]: "localhost/a", [appArmor]: "localhost/b" };
     const spec = {
       securityContext: {

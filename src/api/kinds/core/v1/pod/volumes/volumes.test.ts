@@ -234,7 +234,7 @@ describe("volumes", () => {
     const prefix = "spec.volumes[0].projected.sources[0]";
     const rows: { name: string; source: object; faults: string[] }[] = [
       {
-        name: "clusterTrustBundle by name",
+        name: "a clusterTrustBundle by name is accepted",
         source: { clusterTrustBundle: { name: "b", path: "p" } },
         faults: [],
       },
@@ -246,7 +246,7 @@ describe("volumes", () => {
         ],
       },
       {
-        name: "clusterTrustBundle of nothing",
+        name: "a clusterTrustBundle without name and signerName is refused",
         source: { clusterTrustBundle: { path: "p" } },
         faults: [
           `${prefix}.clusterTrustBundle: Required value: either name or signerName must be specified`,
