@@ -6,6 +6,7 @@ import {
   type EgressTlsFiles,
   parseEgressConfig,
 } from "#apiserver/config/egress-config.ts";
+import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import type { ClientTls } from "#tunnel/channel-credentials.ts";
 import { createEgressDialer, type EgressDialer, type EgressServer } from "#tunnel/egress-dialer.ts";
@@ -17,7 +18,10 @@ export function egressDialers(file: string | undefined): EgressDialers {
   if (file === undefined) return {};
   const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8")));
   return Object.fromEntries(
-    proxies.map(([name, proxy]) => [name, createEgressDialer(serverOf(proxy), systemClock)]),
+    proxies.map(([name, proxy]) => [
+      name,
+      createEgressDialer(serverOf(proxy), systemClock, systemRandom),
+    ]),
   );
 }
 
