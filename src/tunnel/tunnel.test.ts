@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -293,6 +293,58 @@ test("GRPC: dials at the same time have numbers of their own, by which upstream'
   await Promise.all(dials.map((dialled) => assert.rejects(dialled, /seen/)));
   assert.equal(seen.size, 4);
   assert.ok([...seen].every((number) => number > 0n && number < 2n ** 62n));
+});
+
+test("Konnectivity agent --sync-forever: a server that comes later gets a stream, too", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "tunnel-"));
+  const life = new AbortController();
+  cleanUps.push(
+    () => rmSync(dir, { recursive: true, force: true }),
+    () => life.abort(),
+  );
+  const start = async (id: string, count: number) => {
+    const server = new TunnelServer(seededRandom(1));
+    const at = { path: join(dir, id) };
+    const { agentPort } = await runTunnelServer(
+      {
+        ...{ server, id, count, logger: silentLogger, frontends: { mode: "grpc", at } },
+        agents: { host: "127.0.0.1", port: 0 },
+      },
+      life.signal,
+    );
+    return { server, agentPort };
+  };
+  const [first, second] = [await start("first", 1), await start("second", 2)];
+  // The address of the servers leads to the first, and later to the second.
+  let leadsTo = first.agentPort;
+  const port = await listen((socket) => {
+    const there = connect(leadsTo, "127.0.0.1");
+    for (const [from, to] of [
+      [socket, there],
+      [there, socket],
+    ] as const) {
+      from.on("error", () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  const agent = (id: string, syncForever: boolean): void =>
+    void runTunnelAgent(
+      {
+        ...{ target: `127.0.0.1:${port}`, credentials: credentials.createInsecure() },
+        ...{ id, identifiers: "", retryMinMs: 10, retryMaxMs: 50, syncForever },
+        ...{ clock: systemClock, logger: silentLogger },
+      },
+      life.signal,
+    );
+  agent("once", false);
+  agent("for ever", true);
+  while (first.server.agents.length < 2) await systemClock.sleep(5);
+  leadsTo = second.agentPort;
+  while (second.server.agents.length < 1) await systemClock.sleep(5);
+  await systemClock.sleep(200);
+  const ids = (server: TunnelServer): readonly string[] => server.agents.map(({ id }) => id).sort();
+  assert.deepEqual(ids(second.server), ["for ever"]);
+  assert.deepEqual(ids(first.server), ["for ever", "once"]);
 });
 
 test("Konnectivity agent: a token that the server refuses gives no stream", async () => {

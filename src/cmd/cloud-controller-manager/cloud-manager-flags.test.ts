@@ -24,7 +24,8 @@ leader-elect-resource-namespace leader-elect-retry-period leader-migration-confi
 master min-resync-period node-monitor-period node-status-update-frequency node-sync-period profiling
 route-reconciliation-period secure-port tls-cert-file tls-private-key-file
 use-service-account-credentials v version webhook-bind-address webhook-cert-dir webhook-secure-port
-webhook-tls-cert-file webhook-tls-private-key-file webhooks
+webhook-tls-cert-file webhook-tls-private-key-file webhook-tls-sni-cert-key webhooks
+node-cidr-mask-size node-cidr-mask-size-ipv4 node-cidr-mask-size-ipv6 service-cluster-ip-range
 `
   .trim()
   .split(/\s+/);

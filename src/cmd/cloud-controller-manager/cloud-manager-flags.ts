@@ -62,6 +62,8 @@ const UPSTREAM_FLAGS: AcceptedFlags = {
     ...["allow-untagged-cloud", "external-cloud-volume-plugin", "min-resync-period"],
     ...["node-sync-period", "webhook-bind-address", "webhook-cert-dir", "webhook-secure-port"],
     ...["webhook-disable-http2-serving", "webhook-tls-cert-file", "webhook-tls-cipher-suites"],
+    ...["node-cidr-mask-size", "node-cidr-mask-size-ipv4", "node-cidr-mask-size-ipv6"],
+    ...["service-cluster-ip-range", "webhook-tls-sni-cert-key"],
     ...["webhook-tls-curve-preferences", "webhook-tls-min-version", "webhook-tls-private-key-file"],
   ],
   kept: {
