@@ -1,11 +1,11 @@
 /** How the API server reaches cluster, control plane and etcd: directly, or through tunnels that a file names. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import {
   type EgressName,
   type EgressProxy,
-  type EgressTlsFiles,
   parseEgressConfig,
 } from "#apiserver/config/egress-config.ts";
+import type { EgressTlsFiles } from "#apiserver/config/egress-transport.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import type { ClientTls } from "#tunnel/channel-credentials.ts";
@@ -16,7 +16,7 @@ export type EgressDialers = Readonly<Partial<Record<EgressName, EgressDialer>>>;
 
 export function egressDialers(file: string | undefined): EgressDialers {
   if (file === undefined) return {};
-  const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8")));
+  const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8"), existsSync));
   return Object.fromEntries(
     proxies.map(([name, proxy]) => [
       name,
