@@ -10,6 +10,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { freePort } from "#testing/free-ports.ts";
 import { createEgressDialer, type EgressDialer } from "#tunnel/egress-dialer.ts";
@@ -70,6 +71,7 @@ async function* copies(
     const dial = createEgressDialer(
       { protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path },
       systemClock,
+      systemRandom,
     );
     await untilDialled(dial, source.port);
     progress(`${mode}: direct`);

@@ -255,7 +255,8 @@ export class Runtime {
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
-      const moment = { nowMs: clock.nowMs(), signal };
+      const elapsedMs = (): number => clock.elapsedMs();
+      const moment = { nowMs: clock.nowMs(), elapsedMs, signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
       const decidedMs = clock.nowMs();
