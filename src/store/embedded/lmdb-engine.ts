@@ -34,7 +34,14 @@ import {
   shrinkLmdbFile,
 } from "./lmdb-file.ts";
 import { countPages } from "./page-counts.ts";
-import { decodePosition, decodeRow, encodePosition, RowEncoder, type RowHead, valueIn } from "./row.ts";
+import {
+  decodePosition,
+  decodeRow,
+  encodePosition,
+  RowEncoder,
+  type RowHead,
+  valueIn,
+} from "./row.ts";
 
 /** Each takes one of LMDB's places for readers. */
 const FORKS_MAX = 16;

@@ -30,9 +30,9 @@ import { isAlive, type ProcessIdentity, thisProcess } from "#lib/process-identit
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { checkDataFile } from "./check-file.ts";
+import { PackedValues } from "./packed-values.ts";
 import { countPages } from "./page-counts.ts";
 import { keepReserve, makeRoomToOpen } from "./reserve.ts";
-import { PackedValues } from "./packed-values.ts";
 import { decodePosition, decodeRowHead, encodePosition, type RowHead } from "./row.ts";
 
 export interface LmdbFile extends AsyncDisposable {
