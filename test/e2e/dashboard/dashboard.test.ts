@@ -103,10 +103,10 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
-    "list of ConfigMaps: a table of 1,000 rows has elements for the rows in view only, wherever it is scrolled to",
+    "list of Secrets: a table of 1,000 rows has elements for the rows in view only, wherever it is scrolled to",
     async () => {
-      await cluster.apply(numberedConfigMaps(1_000));
-      await page.goto(`${server.origin}/list/core/configmaps?namespace=many`);
+      await cluster.apply(numberedSecrets(1_000));
+      await page.goto(`${server.origin}/list/core/secrets?namespace=many`);
       await page.getByText("1,000 of 1,000").waitFor();
       for (const [scrollPx, row] of [
         [16_000, 500],
@@ -116,9 +116,9 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
         await page.locator("section.grid").evaluate((grid, top) => {
           grid.scrollTop = top;
         }, scrollPx!);
-        await page.getByRole("link", { name: configMapName(row!) }).waitFor();
-        const shown = await page.locator(`tr[aria-rowindex="${row! + 1}"]`).boundingBox();
-        assert.equal(shown?.height, 32);
+        const shown = page.locator(`tr[aria-rowindex="${row! + 1}"]`);
+        await shown.getByRole("link", { name: secretName(row!) }).waitFor();
+        assert.equal((await shown.boundingBox())?.height, 32);
         assert.ok((await page.locator("section.grid tbody tr").count()) < 80);
       }
     },
@@ -379,16 +379,16 @@ metadata: { name: password, namespace: default }
 stringData: { value: hunter2 }
 `;
 
-function configMapName(index: number): string {
+function secretName(index: number): string {
   return `numbered-${String(index).padStart(4, "0")}`;
 }
 
 /** In a namespace of their own. */
-function numberedConfigMaps(count: number): string {
+function numberedSecrets(count: number): string {
   const maps = Array.from(
     { length: count },
     (_, index) =>
-      `{ apiVersion: v1, kind: ConfigMap, metadata: { name: ${configMapName(index)}, namespace: many } }`,
+      `{ apiVersion: v1, kind: Secret, metadata: { name: ${secretName(index)}, namespace: many } }`,
   );
   return ["{ apiVersion: v1, kind: Namespace, metadata: { name: many } }", ...maps].join("\n---\n");
 }
