@@ -36,7 +36,11 @@ const rows: {
   want: OutcomeText;
   ready?: string;
 }[] = [
-  { name: "a new ServiceCIDR gets its finalizer", range: range("r", "10.0.0.0/24", { held: false }), want: UPDATE },
+  {
+    name: "a new ServiceCIDR gets its finalizer",
+    range: range("r", "10.0.0.0/24", { held: false }),
+    want: UPDATE,
+  },
   {
     name: "a ServiceCIDR with its finalizer becomes Ready",
     range: range("r", "10.0.0.0/24"),

@@ -69,7 +69,7 @@ test("field owners: managedFields name fields, items by key and values of sets",
     },
     spec: { containers: [{ name: "other" }, { name: "web", image: "i" }] },
     status: { phase: "Running" },
-  } as unknown as KubeObject;
+  };
   const owners = fieldOwners(object);
   assert.deepEqual(ownersOf(owners, ["spec", "containers", 1, "image"]), ["kubectl"]);
   assert.deepEqual(ownersOf(owners, ["spec", "containers", 0]), []);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { JsonObject } from "#api/patch/json-value.ts";
-import type { StructSchema } from "#api/schema/schema.ts";
+import type { Field, Schema, StructSchema } from "#api/schema/schema.ts";
 import { History } from "./history.testing.ts";
 
 const [m1, m2, u1] = [{ manager: "m1" }, { manager: "m2" }, { manager: "u1" }];
@@ -311,7 +311,7 @@ describe("server-side apply: schemas that change", () => {
       atomic: true,
       goType: "",
     } as const;
-    const field = (name: string, schema: object) => ({
+    const field = (name: string, schema: Schema): Field => ({
       name,
       number: 0,
       schema,
@@ -324,7 +324,7 @@ describe("server-side apply: schemas that change", () => {
       patch: undefined,
       inlinedBy: [],
     });
-    const any = { shape: "any", goType: "" };
+    const any = { shape: "any", goType: "" } as const;
     const fields = [
       field("apiVersion", any),
       field("kind", any),
@@ -340,6 +340,6 @@ describe("server-side apply: schemas that change", () => {
       preserveUnknown: false,
       fields,
       byName: new Map(fields.map((f) => [f.name, f])),
-    } as unknown as StructSchema;
+    };
   }
 });

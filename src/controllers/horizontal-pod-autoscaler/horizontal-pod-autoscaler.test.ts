@@ -48,7 +48,11 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     { name: "just beyond the tolerance the replicas change", usages: [560, 560], want: 3 },
     { name: "parts are rounded up", usages: [600, 600, 600], want: 4 },
     { name: "pods that fail are not counted", usages: [1000, "failed"], want: 2 },
-    { name: "pods without metrics count as idle on the way up", usages: [1000, 1000, "missing"], want: 4 },
+    {
+      name: "pods without metrics count as idle on the way up",
+      usages: [1000, 1000, "missing"],
+      want: 4,
+    },
     {
       name: "a pod without metrics counts as busy on the way down",
       usages: [100, "missing"],
@@ -150,7 +154,13 @@ describe("cpuInitializationMs: how long a pod is starting", () => {
       ready: "False",
       counts: false,
     },
-    { name: "an old pod that was ready before counts", startedAgo: 300, changedAgo: 270, ready: "False", counts: true },
+    {
+      name: "an old pod that was ready before counts",
+      startedAgo: 300,
+      changedAgo: 270,
+      ready: "False",
+      counts: true,
+    },
     {
       name: "a shorter initialization period lets a pod count sooner",
       startedAgo: 60,

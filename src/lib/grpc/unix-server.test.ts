@@ -6,7 +6,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { message } from "#lib/protobuf/message.ts";
 import { GrpcClient } from "./grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "./grpc-status.ts";
-import { runUnixServer } from "./unix-server.ts";
+import { runUnixServer, unaryMethod } from "./unix-server.ts";
 
 const text = message({ text: [1, "text"] });
 const echo = { path: "/test.Echo/Echo", request: text, response: text };
@@ -18,13 +18,12 @@ let client: GrpcClient;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "k8ts-unix-server-"));
   const socket = join(folder, "sub", "a.sock");
-  const answer = ({ text }: { text: string }): object => {
+  const method = unaryMethod(echo, ({ text }) => {
     if (text === "refused") throw new GrpcError(GRPC_CODES.NOT_FOUND, "no ä 100 %");
     if (text === "broken") throw new Error("broke");
     return { text };
-  };
-  const methods = [{ ...echo, answer }];
-  await runUnixServer({ socket, methods, requestBytesMax: 1_000 }, stop.signal);
+  });
+  await runUnixServer({ socket, methods: [method], requestBytesMax: 1_000 }, stop.signal);
   client = new GrpcClient(`unix://${socket}`);
 });
 

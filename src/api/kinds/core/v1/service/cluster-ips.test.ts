@@ -29,8 +29,18 @@ describe("clusterIP and clusterIPs", () => {
   ][] = [
     ["a new Service with clusterIP gets clusterIPs", { clusterIP: "a" }, undefined, ["a"]],
     ["an update without clusterIPs keeps them", { clusterIP: "10.0.0.1" }, both, both.clusterIPs],
-    ["an update without clusterIP clears clusterIPs", { clusterIPs: both.clusterIPs }, both, undefined],
-    ["an update of clusterIP changes clusterIPs", { ...both, clusterIP: "10.0.0.2" }, both, ["10.0.0.2"]],
+    [
+      "an update without clusterIP clears clusterIPs",
+      { clusterIPs: both.clusterIPs },
+      both,
+      undefined,
+    ],
+    [
+      "an update of clusterIP changes clusterIPs",
+      { ...both, clusterIP: "10.0.0.2" },
+      both,
+      ["10.0.0.2"],
+    ],
     ["clusterIPs win when both are changed", { clusterIP: "b", clusterIPs: ["c"] }, both, ["c"]],
   ];
   for (const [name, spec, old, ips] of rows) {
