@@ -126,7 +126,12 @@ export class Runtime {
    */
   async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
     const signal = signalForMany(until);
-    const loops = controllers.map((controller) => this.#prepare(controller, signal));
+    const loops: (() => Promise<void>)[] = [];
+    for (const controller of controllers) {
+      loops.push(this.#prepare(controller, signal));
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
+    }
     await Promise.all(loops.map((loop) => loop()));
   }
 

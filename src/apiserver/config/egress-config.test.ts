@@ -42,7 +42,7 @@ test("etcd and controlplane (once called master) may be behind a tunnel, too", (
 
 const refused = [
   {
-    name: "an unknown place",
+    name: "an unknown egress selection name",
     text: fileOf(direct("foo")),
     says: `${failed}service.connection: Unsupported value: "foo": supported values: "cluster", "controlplane", "etcd"`,
   },
@@ -52,7 +52,7 @@ const refused = [
     says: `${failed}service.connection.protocol: Unsupported value: "Nope": supported values: "Direct", "HTTPConnect", "GRPC"`,
   },
   {
-    name: "no protocol",
+    name: "a connection without a protocol is refused",
     text: fileOf("{name: cluster, connection: {}}"),
     says: `${failed}service.connection.protocol: Unsupported value: "": supported values: "Direct", "HTTPConnect", "GRPC"`,
   },
@@ -64,7 +64,7 @@ const refused = [
     says: `${failed}service.connection.transport: Invalid value: "direct": config must be absent for direct connect`,
   },
   {
-    name: "a place twice",
+    name: "an egress selection that is named twice",
     text: fileOf(direct("cluster"), direct("cluster")),
     says: `${failed}service.connection[1]: Duplicate value: "cluster"`,
   },

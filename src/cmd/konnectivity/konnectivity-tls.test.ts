@@ -161,7 +161,7 @@ describe.each(["http-connect", "grpc"] as const)("Konnectivity over TCP, mode %s
   });
 });
 
-test("Konnectivity agent: dials until it has a stream to each of two servers behind one address", async () => {
+test("Konnectivity agent (--server-count 2): dials until it has a stream to each of two servers behind one address", async () => {
   const one = await startServer("grpc", { id: "s1", count: 2 });
   const two = await startServer("grpc", { id: "s2", count: 2 });
   let next = 0;

@@ -95,7 +95,7 @@ test("FORMERR: two questions, three additional records, a compressed question, a
   }
 });
 
-test("responses and packets without a header are not answered", () => {
+test("DNS responses and packets without a header are not answered", () => {
   const response = ask();
   response.writeUInt16BE(0x8180, 2);
   for (const packet of [response, Buffer.alloc(11), Buffer.alloc(0)]) {

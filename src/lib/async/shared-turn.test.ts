@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { SharedTurn } from "./shared-turn.ts";
 
-test("callers that wait in the same turn continue in the same later turn, step by step", async () => {
+test("SharedTurn: callers that wait in the same turn continue in the same later turn, step by step", async () => {
   const turn = new SharedTurn();
   const steps: string[] = [];
   const work = async (name: string): Promise<void> => {
