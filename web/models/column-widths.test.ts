@@ -8,7 +8,7 @@ const NAME: ShownColumn = { name: "Name", description: "", by: 0, isName: true, 
 const NODE: ShownColumn = { name: "Node", description: "", by: 1, isName: false, isState: false };
 const columns = [NAME, NODE];
 
-describe("widths of a table's columns", () => {
+describe("dashboard: column widths of a table", () => {
   test("the longest text of a column and its padding, at least six characters, at most 60", () => {
     const widths = widened(new Map(), columns, [row("web-0123456789", "n")], 0);
     assert.deepEqual(

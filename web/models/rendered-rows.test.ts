@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { renderedRows } from "./rendered-rows.ts";
 
-describe("rendered rows of a table", () => {
+describe("dashboard: rendered rows of a table", () => {
   const cases = [
     {
       name: "at the top: the rows in view and a block after them",

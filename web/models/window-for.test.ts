@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { windowFor } from "./window-for.ts";
 
-describe("window of a table's rows", () => {
+describe("dashboard: windowFor the rows of a table in view", () => {
   const cases = [
     { name: "rows well inside: the same window", first: 180, end: 220, offset: 100, want: 100 },
     {
