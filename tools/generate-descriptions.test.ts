@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { descriptionsFrom } from "#api/openapi/descriptions.ts";
+import { descriptionLines, descriptionsFrom } from "#api/openapi/descriptions.ts";
 import { openApiV3 } from "#api/openapi/documents.ts";
 import { readDescriptions } from "./generate-descriptions.ts";
 
@@ -57,7 +57,7 @@ test("OpenAPI descriptions: they are in the v2 and v3 documents", () => {
     definition: "io.k8s.api.core.v1.Pod",
     subresources: [],
   };
-  const described = descriptionsFrom(descriptions);
+  const described = descriptionsFrom(Buffer.from(descriptionLines(descriptions)));
   const document = openApiV3(
     { resources: [pods], descriptions: described, serverVersion: "1.36" },
     "api/v1",

@@ -127,7 +127,12 @@ export class Runtime {
    */
   async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
     const signal = signalForMany(until);
-    const loops = controllers.map((controller) => this.#prepare(controller, signal));
+    const loops: (() => Promise<void>)[] = [];
+    for (const controller of controllers) {
+      loops.push(this.#prepare(controller, signal));
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
+    }
     await Promise.all(loops.map((loop) => loop()));
   }
 
@@ -256,7 +261,8 @@ export class Runtime {
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
-      const moment = { nowMs: clock.nowMs(), signal };
+      const elapsedMs = (): number => clock.elapsedMs();
+      const moment = { nowMs: clock.nowMs(), elapsedMs, signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
       const decidedMs = clock.nowMs();

@@ -265,7 +265,7 @@ test("feature gates that can be switched: those that are on, AllBeta included", 
     withoutEffect: [],
   });
   assert.deepEqual(gates("AllBeta=true,ClusterTrustBundle=false"), {
-    features: ["ClusterTrustBundleProjection", "PodCertificateRequest"],
+    features: ["ClusterTrustBundleProjection", "PodCertificateRequest", "StorageVersionMigrator"],
     withoutEffect: ["--feature-gates"],
   });
 });
