@@ -120,7 +120,7 @@ describe("OrderedMap", () => {
     assert.equal(map.size, 0);
   });
 
-  test("seeks", () => {
+  test("floor and iteration from a key find the nearest entries", () => {
     const map = OrderedMap.byNumber<string>();
     for (const key of [10, 20, 30]) map.set(key, `v${key}`);
     assert.deepEqual(map.floor(25), [20, "v20"]);
