@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
     assert.match(await m2.k8ts("etcd", "snapshot", "save", join(all.dir, "snap")), /^saved /);
   }, 60_000);
 
-  test("a machine that loses its power: the others go on; it comes back by itself", async () => {
+  test("etcd and API server survive the loss of a machine, which rejoins by itself", async () => {
     await m1.run("pkill", "-9", "-f", "k8ts.js up|^etcd ");
     await until(async () => {
       const created = await m2.tryRun("kubectl", "create", "namespace", "after-loss");

@@ -63,7 +63,7 @@ describe("a revision of an object", () => {
     assert.deepEqual(JSON.parse(fromValue.renumbered(12345).json.toString()), want);
   });
 
-  test("it knows the text that it was made of", () => {
+  test("holds compares with the stored text", () => {
     assert.ok(fromJson(STORED).holds(Buffer.from(STORED)));
     assert.ok(!fromJson(STORED).holds(Buffer.from(STORED.replace("ü", "u"))));
     assert.ok(!fromJson(STORED).holds(Buffer.from(STORED.replace('"k"', '"l"'))));

@@ -44,7 +44,7 @@ import {
   refuseOtherValues,
 } from "../flags/accepted-flags.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
-import { checkFeatureGates } from "../flags/feature-gates.ts";
+import { checkFeatureGates, featureSwitches } from "../flags/feature-gates.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf } from "../flags/read-flags.ts";
@@ -174,7 +174,8 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
   checkFeatureGates(flags.featureGates);
   const text = (name: string): string => String(flags[name] ?? "");
   const resources = new ResourceSet();
-  const options = { ...controllerOptionsOf(flags, clock), resources };
+  const { enabled: features } = featureSwitches(flags.featureGates);
+  const options = { ...controllerOptionsOf(flags, clock), resources, features };
   const selection = selectionOf(text("controllers").split(","));
   const { unknown } = selection;
   if (unknown.length > 0)
