@@ -50,6 +50,8 @@ export interface RuntimeOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly recorder: EventRecorder;
+  /** Reduces the objects of the caches, as `transform` of an informer. */
+  readonly transform?: (object: KubeObject) => KubeObject;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
