@@ -25,7 +25,7 @@ export interface InformerScope {
 
 export type SharedInformersOptions = Pick<
   InformerOptions<KubeObject>,
-  "clock" | "random" | "logger" | "slice"
+  "clock" | "random" | "logger" | "slice" | "transform"
 > & { readonly client: Client };
 
 export interface InformerHold<T extends KubeObject> {

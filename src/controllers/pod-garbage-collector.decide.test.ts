@@ -44,6 +44,11 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
     want: FAIL_AND_DELETE,
   },
   {
+    name: "being deleted without grace, before it had a node: left to the server for two seconds",
+    state: { about: "pod", pod: pod("a", "Pending", { going: 0 }), node: undefined },
+    want: { writes: [], recheckInMs: 2_000 },
+  },
+  {
     name: "waiting for a node",
     state: { about: "pod", pod: pod("a", "Pending"), node: undefined },
     want: NOTHING,

@@ -120,7 +120,7 @@ function requestOf(operation: Operation, object?: KubeObject): AdmissionRequest 
     ...{ stored: targetOf(podKind), requested: targetOf(podKind) },
     ...{ object, old: undefined, options: {}, dryRun: false },
     user: { name: "tester", groups: [] },
-    signal: new AbortController().signal,
+    client: new AbortController(),
     warn: () => undefined,
   };
 }
