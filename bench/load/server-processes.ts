@@ -1,5 +1,5 @@
 /** The servers that benchmarks put under load, each in a process of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,13 +27,15 @@ export interface ServerProcess extends AsyncDisposable {
 export async function startProgram(
   command: readonly string[],
   dataDir: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const port = await freePort();
   const portFlag = command[0] === "up" ? "--port" : "--secure-port";
   const dataFlag = command[0] === "up" ? "--data" : "--data-dir";
   const args = [...command, dataFlag, dataDir, portFlag, `${port}`, "--bind-address", "127.0.0.1"];
   const startMs = performance.now();
-  const child = spawn(LAUNCHER, args, { stdio: ["ignore", "pipe", "ignore"] });
+  const stdio: StdioOptions = ["ignore", "pipe", "ignore"];
+  const child = spawn(LAUNCHER, args, { stdio, env: { ...process.env, ...env } });
   const printedMs = new Promise<number>((resolve) => {
     child.stdout.once("data", () => resolve(performance.now() - startMs));
   });
