@@ -32,7 +32,7 @@ const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DOCUMENT_V2 = "/openapi/v2";
 const DOCUMENT_V3 = `/openapi/v3/apis/${GROUP}/v1`;
 const CONNECTIONS = 16;
-const QUIET_MS = 10_000;
+const QUIET_MS = 25_000;
 const USABLE_WITHIN_MS = 30_000;
 
 export async function* run(options: BenchOptions): AsyncIterable<Row> {

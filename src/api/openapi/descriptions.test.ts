@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { descriptionLines, descriptionsFrom } from "./descriptions.ts";
 
-test("descriptions are found by definition and field, with tabs, newlines and other scripts in them", () => {
+test("OpenAPI descriptions are found by definition and field, with tabs, newlines and other scripts in them", () => {
   const lines = descriptionLines({
     "io.k8s.api.core.v1.Pod": { type: "A pod.\n\nOf containers.", fields: { spec: "a\tb – é" } },
     "io.k8s.api.core.v1.Node": { type: "", fields: { status: "…" } },

@@ -5,14 +5,14 @@
 import type { CustomKind } from "#api/kind.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
-import { lazily } from "#lib/lazily.ts";
+import { lazy } from "#lib/lazy.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
 
 export function openApiResource(served: ServedResource): OpenApiResource {
   const { kind, stored } = served;
   const { deletion } = stored.kind;
-  const subresources = lazily(() =>
+  const subresources = lazy(() =>
     subresourcesOf(served).map((route) => ({
       name: route.name,
       verbs: route.verbs,
