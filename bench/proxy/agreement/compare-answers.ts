@@ -4,9 +4,15 @@ import type { Target } from "./scenario.ts";
 /** How often each answer came. */
 export type Answers = Readonly<Record<string, number>>;
 
-/** In words; undefined if both did the same. */
+/**
+ * In words; undefined if both did the same. Flows of UDP clients that kube-proxy leaves with an endpoint
+ * that is gone, where a Service has no endpoint any more, are ended by k8ts: that is not compared.
+ */
 export function differenceOf(target: Target, own: Answers, other: Answers): string | undefined {
-  const [mine, theirs] = [own, other].map((answers) => wordsOf(target, answers));
+  const settled = Object.fromEntries(
+    Object.entries(other).filter(([answer]) => !answer.startsWith("kept ")),
+  );
+  const [mine, theirs] = [own, settled].map((answers) => wordsOf(target, answers));
   return mine === theirs ? undefined : `k8ts ${mine}, kube-proxy ${theirs}: ${target.id}`;
 }
 

@@ -66,6 +66,8 @@ export async function compareProxies(options: AgreementOptions): Promise<Agreeme
   const differences: string[] = [];
   let compared = 0;
   for (const { round, place, target } of questions(scenarios)) {
+    // Upstream lets packets to the service range that no rule takes go their way in this mode.
+    if (mode === "iptables" && target.isUnused) continue;
     const key = keyOf(round, place, target);
     const difference = differenceOf(target, own.get(key)!, other.get(key)!);
     compared += 1;

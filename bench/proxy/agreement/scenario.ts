@@ -14,6 +14,8 @@ export interface Target {
   /** Only one of the endpoints may answer, but either. */
   readonly isSticky: boolean;
   readonly onlyFromNode: boolean;
+  /** No rule takes packets to it. */
+  readonly isUnused: boolean;
 }
 
 export interface Scenario {
@@ -22,6 +24,7 @@ export interface Scenario {
 }
 
 const SERVICES = 24;
+const UNUSED_PORT = "another port of the cluster IP";
 const SERVICE_PATH = "/api/v1/namespaces/default/services";
 const SLICE_PATH = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const APPLY = "?fieldManager=agreement&force=true";
@@ -80,6 +83,7 @@ function serviceOf(index: number, seed: number, round: number): Scenario {
   const target = (what: string, host: string, atPort: number, onlyFromNode = false): Target => ({
     id: `seed ${seed} round ${round} ${name} ${what} [${words}]`,
     ...{ protocol: isUdp ? "udp" : "tcp", host, port: atPort, onlyFromNode },
+    isUnused: what === UNUSED_PORT,
     isSticky: affinity === "ClientIP" && endpoints.length > 1,
   });
   const nodeIp = isSix ? NODE_IP_V6 : NODE_IP;
@@ -95,7 +99,7 @@ function serviceOf(index: number, seed: number, round: number): Scenario {
     ],
     targets: [
       target("cluster IP", clusterIP, port),
-      target("another port of the cluster IP", clusterIP, port + 1),
+      target(UNUSED_PORT, clusterIP, port + 1),
       ...(shape.hasExternalIp ? [target("external IP", externalIp, port)] : []),
       ...(type === "LoadBalancer" ? [target("load balancer IP", balancerIp, port)] : []),
       ...(type === "ClusterIP"
