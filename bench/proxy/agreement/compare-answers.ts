@@ -18,7 +18,9 @@ export function differenceOf(target: Target, own: Answers, other: Answers): stri
 
 /** With session affinity any endpoint may have been chosen, but only one. */
 function wordsOf({ isSticky }: Target, answers: Answers): string {
-  const kinds = Object.keys(answers).sort();
+  const all = Object.keys(answers).sort();
+  // Some packets without an answer among others with one are those of a busy machine.
+  const kinds = all.length > 1 ? all.filter((kind) => kind !== "none") : all;
   return isSticky && kinds.length === 1
     ? kinds[0]!.replace(/^pod.*/, "one pod")
     : kinds.join(" or ");

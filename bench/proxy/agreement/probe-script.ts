@@ -7,7 +7,7 @@ export const PROBE_SCRIPT = `
 const net = require("net"), dgram = require("dgram"), fs = require("fs");
 const [file, times, firstPort] = process.argv.slice(2);
 const targets = JSON.parse(fs.readFileSync(file, "utf8"));
-const TIMEOUT_MS = 1500;
+const TIMEOUT_MS = 4000;
 const nameOf = (error) => /REFUSED|RESET/.test(error.code) ? "refused" : /UNREACH/.test(error.code) ? "unreachable" : error.code;
 const tcp = ({ host, port }) => new Promise((resolve) => {
   let text = "";
