@@ -50,7 +50,7 @@ export const proxyCommand: Command = {
     if (oomScoreAdj !== undefined) await writeFile("/proc/self/oom_score_adj", `${oomScoreAdj}`);
     await applyConntrackSettings(conntrack, availableParallelism(), logger);
     logger.info("using the proxy mode", { mode, node: proxy.nodeName });
-    collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
+    collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
     // There the proxy carries the traffic itself; see the entry for why compilers are left out otherwise.
     if (mode === "userspace") setFlagsFromString("--opt");
     const metrics = new Metrics();
