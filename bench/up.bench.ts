@@ -2,6 +2,8 @@
  * `k8ts up --no-node` as a user starts it: how soon it answers, how soon a namespace has its account,
  * what it costs while idle, and how soon it ends while a watch is open.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +19,7 @@ import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
 import {
   cpuMs,
+  LAUNCHER,
   launcherMs,
   residentMb,
   type ServerProcess,
@@ -26,7 +29,8 @@ import { type BenchOptions, type Row, wanted } from "./row.ts";
 
 export const name = "up";
 
-const READY_MS = 700;
+const READY_MS = 500;
+const EPHEMERAL_MS = 500;
 const ACCOUNT_MS = 1_000;
 const IDLE_MB = 150;
 /** Percent of one core. */
@@ -50,6 +54,10 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     }
     yield wanted("process start to /readyz", median(ready), "ms", READY_MS);
     yield wanted("… to the account of a new namespace", median(accounts), "ms", ACCOUNT_MS);
+    progress("ephemeral");
+    const printed: number[] = [];
+    for (let round = 0; round < (quick ? 3 : 7); round++) printed.push(await ephemeralMs());
+    yield wanted("`up --ephemeral` to its kubeconfig", median(printed), "ms", EPHEMERAL_MS);
     progress("idle");
     await using idle = await startProgram(UP, join(folder, "idle"));
     await systemClock.sleep(quick ? 1_000 : 5_000);
@@ -78,6 +86,18 @@ async function accountMs(kubeconfig: string): Promise<number> {
   const key = { namespace: "shop", name: "default" };
   while (!(await client.get(serviceAccountKind, key)).ok) await systemClock.sleep(3);
   return performance.now() - startMs;
+}
+
+/** Until it prints the path of its kubeconfig. It is ended, which takes its folder with it. */
+async function ephemeralMs(): Promise<number> {
+  const startMs = performance.now();
+  const args = ["up", "--ephemeral", "--no-node"];
+  const child = spawn(LAUNCHER, args, { stdio: ["ignore", "pipe", "ignore"] });
+  await once(child.stdout, "data");
+  const tookMs = performance.now() - startMs;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  return tookMs;
 }
 
 async function endMs(server: ServerProcess): Promise<number> {

@@ -117,8 +117,7 @@ export async function untilReady(
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
     try {
       const identity = identityOf(kubeconfig);
-      using asker = await openHttp1(port, identity);
-      await asker.ask({ method: "GET", path: "/readyz" });
+      await askReadyz(port, identity);
       return identity;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 3));
@@ -126,4 +125,10 @@ export async function untilReady(
   }
   child.kill("SIGKILL");
   throw new Error(`the server was not ready within ${READY_WITHIN_MS} ms`);
+}
+
+/** A function of its own: where `using` is compiled away, an error of one round of a loop stays for all later ones. */
+async function askReadyz(port: number, identity: Identity): Promise<void> {
+  using asker = await openHttp1(port, identity);
+  await asker.ask({ method: "GET", path: "/readyz" });
 }

@@ -37,6 +37,10 @@ export interface Execution {
   readonly refused: RefusedWrite | undefined;
 }
 
+const NOTHING_DONE: Execution = { done: 0, refused: undefined };
+/** Made once: the error that `abort` makes by itself comes with a stack trace, for every reconcile. */
+const WAIT_ENDED = "the writes are carried out";
+
 export async function execute(
   writes: NonNullable<Outcome["writes"]>,
   client: Client,
@@ -45,6 +49,7 @@ export async function execute(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Execution> {
+  if (writes.length === 0) return NOTHING_DONE;
   const arrivals: Promise<void>[] = [];
   const waiting = new AbortController();
   const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
@@ -74,7 +79,7 @@ export async function execute(
     }
     await allArrived(arrivals, clock, signal);
   } finally {
-    waiting.abort();
+    waiting.abort(WAIT_ENDED);
   }
   return { done, refused };
 }

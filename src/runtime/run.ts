@@ -13,6 +13,7 @@ import { informerOf, SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
@@ -211,12 +212,12 @@ export class Runtime {
 
   /** Resolves when the objects of a resource that came are there and queued, or it went, or is late. */
   async #loaded(feed: Feed, feeding: Feeding, until: AbortSignal): Promise<void> {
-    const life = new AbortController();
-    onAbort(until, () => life.abort());
     const { synced } = this.#informers.informer(feed.kind);
-    const late = this.#options.clock.sleep(SYNC_WITHIN_MS, life.signal).catch(() => undefined);
-    await Promise.race([synced, late]);
-    life.abort();
+    const over = deferred<void>();
+    onAbort(until, over.resolve);
+    const late = this.#options.clock.schedule(SYNC_WITHIN_MS, over.resolve);
+    await Promise.race([synced, over.promise]);
+    late.cancel();
     if (!until.aborted) await this.#addAll(feed, feeding);
   }
 

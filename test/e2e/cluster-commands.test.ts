@@ -76,6 +76,19 @@ describe("k8ts status, logs and completion (k8ts up in the background)", () => {
     assert.equal(runProgram(["version", "-o", "xml"]).status, 1);
   });
 
+  test("logs: a mistyped component gets a suggestion", () => {
+    const { status, stdout, stderr } = runProgram(["logs", "schedulr", "--data", data]);
+    assert.deepEqual([status, stdout], [1, ""]);
+    assert.match(stderr, /there is no component "schedulr": did you mean scheduler\?/);
+    assert.equal(runProgram(["logs", "node", "--data", data]).status, 0);
+  });
+
+  test("a mistyped subcommand gets a suggestion", () => {
+    const { status, stderr } = runProgram(["token", "lsit"]);
+    assert.equal(status, 2);
+    assert.equal(stderr, 'k8ts token: unknown command "lsit", did you mean "list"?\n');
+  });
+
   test("a mistyped command gets a suggestion", () => {
     const { status, stderr } = runProgram(["stauts"]);
     assert.equal(status, 1);

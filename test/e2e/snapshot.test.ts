@@ -33,6 +33,9 @@ test("k8ts snapshot: save while the cluster runs, ls, verify, restore into anoth
   const listed = k8ts("snapshot", "ls", "--data", data);
   assert.match(listed.stdout, /^FILE +SAVED +REVISION +KEYS +BYTES\n/);
   assert.ok(listed.stdout.includes(path), listed.stdout);
+  const [asJson] = JSON.parse(k8ts("snapshot", "ls", "-o", "json", "--data", data).stdout);
+  assert.equal(asJson.file, path);
+  assert.ok(asJson.revision > 0 && asJson.keys > 0 && asJson.bytes > 0, JSON.stringify(asJson));
   assert.match(k8ts("snapshot", "verify", path).stdout, /^sound: .*: revision \d+, \d+ keys/);
 
   const refused = k8ts("snapshot", "restore", path, "--data", data);

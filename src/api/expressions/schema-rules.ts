@@ -14,7 +14,7 @@ import { type FieldError, forbidden, invalid } from "#api/validation/field-error
 import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
 import type { Steps } from "#lib/async/steps.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { type DeclaredType, sizesIn, typesIn } from "./declared-type.ts";
 import { kubernetesCosts } from "./library-costs.ts";
 import { REQUEST_BYTES_MAX, schemaType } from "./schema-type.ts";
@@ -170,7 +170,7 @@ class SchemaVisit {
 /** `self` and `oldSelf` of the type. */
 export function ruleEnvironment(type: DeclaredType, optionalOld: boolean): Environment {
   const oldSelf = optionalOld ? optionalType(type.type) : type.type;
-  return extendEnvironment(BASE_ENVIRONMENT, { self: type.type, oldSelf }, typesIn(type));
+  return extendEnvironment(baseEnvironment(), { self: type.type, oldSelf }, typesIn(type));
 }
 
 function costOf({ expr, checked }: CompiledExpression, type: DeclaredType): number {

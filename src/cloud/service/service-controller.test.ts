@@ -153,8 +153,8 @@ describe("service controller (LoadBalancer)", () => {
   test("a cloud that names a time does not reset the back-off", async () => {
     const { cluster, cloud } = await world();
     await using _ = cluster;
-    const later = { operation: "balancer.ensure", message: "later", times: 1, retryAfterMs: 1_000 };
-    const full = { operation: "balancer.ensure", message: "full", times: 1 };
+    const full = { operation: "balancer.ensure", message: "full", times: 1 } as const;
+    const later = { ...full, message: "later", retryAfterMs: 1_000 };
     const calls = (): number => cloud.calls("balancer.ensure");
     cloud.setFaults([full]);
     await expose(cluster, "web");

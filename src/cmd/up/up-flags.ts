@@ -103,7 +103,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   const parser = upParser();
   parseArguments(parser, args);
   const { data, port, localStorage, encryptSecrets, ...given } = parser.opts<GivenUpFlags>();
-  const nodes = given.node ? nodeCountOf(given.nodes) : 0;
+  const nodes = nodeCountOf(given.nodes);
+  if (nodes > 0 && !given.node) throw new FlagError("--nodes cannot be used with --no-node");
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
