@@ -27,7 +27,7 @@ export const name = "custom-resources";
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const CONNECTIONS = 16;
-const QUIET_MS = 10_000;
+const QUIET_MS = 25_000;
 const USABLE_WITHIN_MS = 30_000;
 
 export async function* run(options: BenchOptions): AsyncIterable<Row> {

@@ -25,7 +25,7 @@ import {
   type ServerProcess,
   startProgram,
 } from "./load/server-processes.ts";
-import type { BenchOptions, Row } from "./row.ts";
+import { type BenchOptions, type Row, wanted } from "./row.ts";
 
 export const name = "up";
 
@@ -109,10 +109,6 @@ async function endMs(server: ServerProcess): Promise<number> {
   }
   await systemClock.sleep(500); // they are answered
   return await server.endMs();
-}
-
-function wanted(row: string, value: number, unit: string, wish: number): Row {
-  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
 }
 
 function median(values: readonly number[]): number {

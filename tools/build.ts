@@ -192,7 +192,7 @@ await bundle("src/entries/testing.ts", "testing.js", []);
 await bundle("src/cli/main.ts", ENTRY, [commandsAreOtherFiles]);
 await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
-copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
+copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.gz"));
 moveIntoPlace();
 await rememberCompiledCode();
 

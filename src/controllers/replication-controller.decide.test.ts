@@ -57,7 +57,7 @@ const rows: {
   status?: ReplicationController["status"];
 }[] = [
   {
-    name: "its pods are its own",
+    name: "pods of the ReplicationController are counted",
     replicas: 1,
     pods: [{ name: "a", ready: true }],
     want: { writes: ["update ReplicationController old/status"] },
@@ -90,13 +90,13 @@ const rows: {
     want: { writes: ["patch Pod a", "update ReplicationController old/status"] },
   },
   {
-    name: "one that no longer matches is let go",
+    name: "a pod that no longer matches the selector is released",
     replicas: 0,
     pods: [{ name: "a", labels: { app: "other" } }],
     want: { writes: ["patch Pod a", "update ReplicationController old/status"] },
   },
   {
-    name: "nothing can be made without a template",
+    name: "without a template no pod is created",
     replicas: 1,
     pods: [],
     template: false,
@@ -143,6 +143,6 @@ async function observed(controller: ReplicationController, pods: readonly Pod[])
     { namespace: "default", name: "old" },
     {} as Reader,
     undefined,
-    { nowMs: 0, signal: new AbortController().signal },
+    { nowMs: 0, elapsedMs: () => 0, signal: new AbortController().signal },
   );
 }

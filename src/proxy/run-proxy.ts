@@ -27,7 +27,7 @@ import {
 } from "#client/node-resources.ts";
 import { pathExists } from "#host/files.ts";
 import { interfaceAddresses } from "#host/interface-addresses.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { WakeUp } from "#lib/async/wake-up.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -95,11 +95,7 @@ const OTHER_PROXIES = `!${PROXY_NAME_LABEL}`;
 const NO_HEADLESS = `!service.kubernetes.io/headless,${OTHER_PROXIES}`;
 
 export function runProxy(options: ProxyOptions, signal: AbortSignal): RunningProxy {
-  const ready = deferred<void>();
-  const done = run(options, ready.resolve, signal);
-  done.catch(ready.reject);
-  ready.promise.catch(() => undefined); // `done` rejects with the same error
-  return { ready: ready.promise, done };
+  return readyAndDone((onReady) => run(options, onReady, signal));
 }
 
 async function run(options: ProxyOptions, onReady: () => void, signal: AbortSignal): Promise<void> {

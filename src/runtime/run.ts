@@ -7,8 +7,9 @@ import type { KubeObject } from "#api/kind.ts";
 import { type Cache, keyOf } from "#client/cache.ts";
 import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
+import type { Informer } from "#client/informer.ts";
 import { QueueMetrics } from "#client/queue-metrics.ts";
-import { SharedInformers } from "#client/shared-informers.ts";
+import { informerOf, SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/async/aborted.ts";
@@ -50,6 +51,8 @@ export interface RuntimeOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly recorder: EventRecorder;
+  /** Reduces the objects of the caches, as `transform` of an informer. */
+  readonly transform?: (object: KubeObject) => KubeObject;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
@@ -127,7 +130,12 @@ export class Runtime {
    */
   async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
     const signal = signalForMany(until);
-    const loops = controllers.map((controller) => this.#prepare(controller, signal));
+    const loops: (() => Promise<void>)[] = [];
+    for (const controller of controllers) {
+      loops.push(this.#prepare(controller, signal));
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
+    }
     await Promise.all(loops.map((loop) => loop()));
   }
 
@@ -215,17 +223,17 @@ export class Runtime {
 
   /** Asked many times for each change of an object, so it remembers by the kind itself. */
   #cachesFor(controller: string): Caches {
-    const known = new WeakMap<object, Cache<KubeObject>>();
+    const known = new WeakMap<object, Informer<KubeObject>>();
     return <T extends KubeObject>(kind: Typed<T>) => {
-      let cache = known.get(kind);
-      if (cache === undefined) {
-        cache = this.#informers.find<KubeObject>(kind)?.cache;
-        if (cache === undefined) {
+      let informer = known.get(kind);
+      if (informer === undefined) {
+        informer = this.#informers.find<KubeObject>(kind);
+        if (informer === undefined) {
           throw new Error(`${controller} reads ${idOf(kind)}, which is not among its feeds`);
         }
-        known.set(kind, cache);
+        known.set(kind, informer);
       }
-      return typed(kind, cache);
+      return informerOf(kind, informer).cache;
     };
   }
 
@@ -256,7 +264,8 @@ export class Runtime {
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
-      const moment = { nowMs: clock.nowMs(), signal };
+      const elapsedMs = (): number => clock.elapsedMs();
+      const moment = { nowMs: clock.nowMs(), elapsedMs, signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
       const decidedMs = clock.nowMs();
@@ -363,11 +372,6 @@ function repeat(
   });
   const cancel = (): void => timer.cancel();
   signal.addEventListener("abort", cancel, { once: true });
-}
-
-/** An informer asks for one kind, so its cache holds what that kind's objects are. */
-function typed<T extends KubeObject>(_kind: Typed<T>, cache: Cache<KubeObject>): Cache<T> {
-  return cache as unknown as Cache<T>;
 }
 
 function idOfKey({ resource, namespace, name }: Key): string {

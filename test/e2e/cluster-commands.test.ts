@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { buildProgram, PROGRAM, runProgram, startProgram } from "../built-program.ts";
 
-describe("k8ts: commands about a cluster in the background", () => {
+describe("k8ts status, logs and completion (k8ts up in the background)", () => {
   const data = mkdtempSync(join(tmpdir(), "k8ts-about-"));
 
   beforeAll(() => {

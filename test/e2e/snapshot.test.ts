@@ -21,7 +21,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("snapshot save while the cluster runs, ls, verify, restore into another data directory", async () => {
+test("k8ts snapshot: save while the cluster runs, ls, verify, restore into another data directory", async () => {
   const data = join(folder, "first");
   const first = await up(data);
   await first.create("before");
@@ -54,7 +54,7 @@ test("snapshot save while the cluster runs, ls, verify, restore into another dat
   await second.end();
 }, 60_000);
 
-test("snapshot verify and restore refuse a damaged file", async () => {
+test("k8ts snapshot: verify and restore refuse a damaged file", async () => {
   const path = join(folder, "damaged.snapshot");
   writeFileSync(path, "no snapshot at all");
   const verified = k8ts("snapshot", "verify", path);

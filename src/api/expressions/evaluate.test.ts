@@ -98,7 +98,7 @@ describe("CEL: the libraries of Kubernetes", () => {
   });
 });
 
-test("data has the types of its schema", () => {
+test("CEL: data has the types of its schema", () => {
   const type = schemaType(
     {
       type: "object",

@@ -92,26 +92,29 @@ class SchemaVisit {
     if (rules.length === 0) return;
     const type = schemaType(schema, place.isResource, "selfType");
     if (type === undefined) return;
+    yield;
     const fitting = Math.floor(REQUEST_BYTES_MAX / (type.bytesMin + 1));
     const count = place.count ?? fitting;
     for (const [i, rule] of rules.entries()) {
       const at = path.child("x-kubernetes-validations").index(i);
-      this.#rule(rule, type, count, place.uncorrelated, at);
+      yield* this.#rule(rule, type, count, place.uncorrelated, at);
       yield;
     }
   }
 
-  #rule(
+  *#rule(
     rule: ValidationRule,
     type: DeclaredType,
     count: number,
     uncorrelated: Path | undefined,
     path: Path,
-  ): void {
+  ): Steps<void> {
     if (rule.rule.trim() === "") return;
     const at = path.child("rule");
     const environment = ruleEnvironment(type, rule.optionalOldSelf === true);
+    yield;
     const compiled = compile(environment, rule.rule);
+    yield;
     const value = () => internalForm("apiextensions.v1.ValidationRule", rule);
     if (!compiled.ok) {
       this.errors.push(invalid(at, value(), `compilation failed: ${compiled.error}`));
@@ -119,6 +122,7 @@ class SchemaVisit {
       this.errors.push(invalid(at, value(), "cel expression must evaluate to a bool"));
     } else {
       this.#observe("estimated rule cost", costOf(compiled.value, type) * count, at);
+      yield;
       this.#message(rule, environment, type, value, path.child("messageExpression"));
     }
     const usesOld = compiled.ok && compiled.value.type === BOOL && refersToOld(compiled.value);

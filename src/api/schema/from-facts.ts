@@ -8,11 +8,11 @@
  */
 import { type FactTable, parseFacts, type TypeExpression } from "#api/facts/parse.ts";
 import { factTables } from "#api/facts/tables.ts";
+import { lazily } from "#lib/lazily.ts";
 import {
   inlinedField,
   LazyField,
   LazyStruct,
-  lazily,
   lazyAny,
   lazyList,
   lazyMap,

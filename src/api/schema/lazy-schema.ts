@@ -3,6 +3,7 @@
  * themselves, and most of them are never asked for.
  */
 import type { FactTable, FieldFacts } from "#api/facts/parse.ts";
+import { lazily } from "#lib/lazily.ts";
 import type {
   AnySchema,
   Field,
@@ -183,14 +184,6 @@ export function renamed(schema: Schema, goType: string): Schema {
   if (schema.shape !== "scalar") return schema;
   const scalar: ScalarSchema = { shape: "scalar", scalar: schema.scalar, goType };
   return scalar;
-}
-
-export function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 function patchFactsOf({ patchStrategies, patchMergeKey }: FieldFacts): PatchFacts | undefined {

@@ -15,7 +15,10 @@ export function openApiResource(served: ServedResource): OpenApiResource {
     kind: kind.names.kind,
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
-    definition: kind.schema().name,
+    /** Reading it makes the schema of the kind. */
+    get definition() {
+      return kind.schema().name;
+    },
     ...(kind.custom === undefined
       ? {}
       : { custom: customDefinition(kind.custom, kind.names.list) }),

@@ -16,7 +16,7 @@ const RECENT_WRITES = 130;
 
 const WATCH_TIMEOUT_MAX_MS = 3_600_000;
 
-test("under load a kind is added, replaced and removed; nothing fails with 500 and nothing leaks", async () => {
+test("kind registry: under load a kind is added, replaced and removed; no request fails with 500 and nothing leaks", async () => {
   await using t = await startTestApi();
   const { resources, store } = t.api;
   const before = { caches: [...store.cache.all()].length, served: [...resources.served()].length };

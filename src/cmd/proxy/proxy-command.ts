@@ -42,7 +42,7 @@ export const proxyCommand: Command = {
     }
     const mode = parsed.config.mode ?? (await detectMode());
     logger.info("using the proxy mode", { mode, node: proxy.nodeName });
-    collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
+    collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
     // There the proxy carries the traffic itself; see the entry for why compilers are left out otherwise.
     if (mode === "userspace") setFlagsFromString("--opt");
     const metrics = new Metrics();

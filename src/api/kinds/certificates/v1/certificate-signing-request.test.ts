@@ -179,7 +179,7 @@ describe("certificate signing requests", () => {
     });
   });
 
-  test("cells", () => {
+  test("the columns show signer, requested duration and condition", () => {
     const outcome = runKind(kind, {
       ...statusWrite(
         "status",
