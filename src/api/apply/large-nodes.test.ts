@@ -35,7 +35,7 @@ describe("managed fields: large maps and lists", () => {
     }
   });
 
-  test("it takes many steps, and counts only until it is disposed of", () => {
+  test("the FieldsV1 of a large map takes many steps, and counts only until it is disposed of", () => {
     const object = pod();
     const steps = prepareLargeNodes(object, schema);
     let count = 0;
