@@ -15,6 +15,7 @@ import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
+import { lazy } from "#lib/lazy.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -239,12 +240,23 @@ export class Runtime {
 
   async #work(loop: Loop, signal: AbortSignal): Promise<void> {
     const { controller, queue } = loop;
+    // A series is looked up by the text of its labels: too much for every reconcile.
+    const counters = new Map<string, Counter>();
+    const count = (result: string): Counter => {
+      let counter = counters.get(result);
+      if (counter === undefined) {
+        counter = this.#reconciles(controller.name, result);
+        counters.set(result, counter);
+      }
+      return counter;
+    };
+    const seconds = lazy(() => this.#seconds(controller.name));
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       while (loop.syncing.size > 0 && !signal.aborted) await Promise.all(loop.syncing);
       const startMs = this.#options.clock.elapsedMs();
       const result = await this.#reconcile(loop, key, signal);
-      this.#reconciles(controller.name, result).add(1);
-      this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
+      count(result).add(1);
+      seconds().observe((this.#options.clock.elapsedMs() - startMs) / 1000);
       queue.done(key);
       const over = this.#slice.over();
       if (over !== undefined) await over;
