@@ -32,33 +32,6 @@ describe("k8ts up --nodes 2 --pod-network=vxlan --proxy-mode=iptables", () => {
     await cluster[Symbol.asyncDispose]();
   });
 
-  test("packets take the tunnel, keep their senders, and the MTU leaves room for it", async () => {
-    const { pid } = JSON.parse(await cluster.k8ts("node", "ls", "-o", "json"))[0] as {
-      pid: number;
-    };
-    const onNode = (...args: string[]) => cluster.run("nsenter", "-t", String(pid), "-n", ...args);
-    const pods = await webPods(cluster);
-    const remote = pods.find(({ node }) => node !== "node-1")!;
-    assert.match(await onNode("ip", "route", "get", remote.ip), /dev k8tx-/);
-    const service = "jsonpath={.spec.clusterIP}";
-    const vip = await cluster.kubectl("get", "service", "web", "-o", service);
-    assert.match(await onNode("iptables-save", "-t", "nat"), new RegExp(`-d ${vip}/32 `));
-    for (const { name, ip } of pods) {
-      // The proxy's rules lead to pods of both nodes.
-      const asked = askEach(Array.from({ length: 6 }, () => `${vip}:80`));
-      const answers = await cluster.kubectl("exec", name, "--", "sh", "-c", asked);
-      assert.match(answers, /^(?:10\.[\d.]+\n){6}$/, `from ${name}`);
-      const script = `${askEach(pods.map((pod) => `${pod.ip}:8080`))}; cat /sys/class/net/eth0/mtu`;
-      const seen = await cluster.kubectl("exec", name, "--", "sh", "-c", script);
-      assert.deepEqual(seen.trim().split("\n"), [ip, ip, "1450"], `from ${name}`);
-    }
-    // Without the tunnel there is no way: it is what carried the packets.
-    await onNode("sh", "-c", "ip link set $(ip -br link | grep -o 'k8tx-[0-9a-f]*') down");
-    const local = pods.find(({ node }) => node === "node-1")!;
-    const cut = `nc -w 1 ${remote.ip} 8080 </dev/null; echo ended $?`;
-    assert.match(await cluster.kubectl("exec", local.name, "--", "sh", "-c", cut), /ended 1/);
-  }, 120_000);
-
   test("DNS as a Deployment from an image of the program itself: pods of every node resolve names", async () => {
     const archive = join(cluster.machine.dir, "k8ts.tar");
     const clusterIp = ["get", "service", "-n", "kube-system", "kube-dns", "-o"];
@@ -91,6 +64,33 @@ describe("k8ts up --nodes 2 --pod-network=vxlan --proxy-mode=iptables", () => {
       }
     }
   }, 240_000);
+
+  test("packets take the tunnel, keep their senders, and the MTU leaves room for it", async () => {
+    const { pid } = JSON.parse(await cluster.k8ts("node", "ls", "-o", "json"))[0] as {
+      pid: number;
+    };
+    const onNode = (...args: string[]) => cluster.run("nsenter", "-t", String(pid), "-n", ...args);
+    const pods = await webPods(cluster);
+    const remote = pods.find(({ node }) => node !== "node-1")!;
+    assert.match(await onNode("ip", "route", "get", remote.ip), /dev k8tx-/);
+    const service = "jsonpath={.spec.clusterIP}";
+    const vip = await cluster.kubectl("get", "service", "web", "-o", service);
+    assert.match(await onNode("iptables-save", "-t", "nat"), new RegExp(`-d ${vip}/32 `));
+    for (const { name, ip } of pods) {
+      // The proxy's rules lead to pods of both nodes.
+      const asked = askEach(Array.from({ length: 6 }, () => `${vip}:80`));
+      const answers = await cluster.kubectl("exec", name, "--", "sh", "-c", asked);
+      assert.match(answers, /^(?:10\.[\d.]+\n){6}$/, `from ${name}`);
+      const script = `${askEach(pods.map((pod) => `${pod.ip}:8080`))}; cat /sys/class/net/eth0/mtu`;
+      const seen = await cluster.kubectl("exec", name, "--", "sh", "-c", script);
+      assert.deepEqual(seen.trim().split("\n"), [ip, ip, "1450"], `from ${name}`);
+    }
+    // Without the tunnel there is no way: it is what carried the packets.
+    await onNode("sh", "-c", "ip link set $(ip -br link | grep -o 'k8tx-[0-9a-f]*') down");
+    const local = pods.find(({ node }) => node === "node-1")!;
+    const cut = `nc -w 1 ${remote.ip} 8080 </dev/null; echo ended $?`;
+    assert.match(await cluster.kubectl("exec", local.name, "--", "sh", "-c", cut), /ended 1/);
+  }, 120_000);
 
   test("down leaves no process, link, route or rule", async () => {
     await cluster.k8ts("down");
