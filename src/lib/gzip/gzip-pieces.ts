@@ -21,7 +21,7 @@ export interface GzipPiece {
 export const EMPTY_PIECE: GzipPiece = { deflated: new Uint8Array(0), crc: 0, length: 0 };
 
 const deflate = promisify(deflateRaw);
-/** Z_SYNC_FLUSH. Written as a number, because reading the constants would load zlib at the start. */
+/** zlib's Z_SYNC_FLUSH. Its `constants` would load the module, which no start needs. */
 const SYNC_FLUSH = 2;
 const OPTIONS = { level: 1, finishFlush: SYNC_FLUSH };
 
