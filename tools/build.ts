@@ -89,7 +89,7 @@ const nativeCodeStaysOutside: Plugin = {
       : null,
 };
 
-/** Modules of Node that are functions only and that no start needs: Node 26 loads much behind this one. */
+/** Modules of Node that have functions and constants only and that no start needs: Node 26 loads much behind this one. */
 const LOADED_ON_USE: ReadonlySet<string> = new Set(["node:zlib"]);
 
 /**
@@ -120,6 +120,9 @@ const builtInsAsTheyAre: Plugin = {
       return keys
         .filter((key) => /^[a-z]\w+$/.test(key) && typeof Reflect.get(builtIn, key) === "function")
         .map((key) => `export const ${key} = (...args) => ${module}.${key}(...args);`)
+        .concat(
+          `export const constants = new Proxy({}, { get: (_, key) => ${module}.constants[key] });`,
+        )
         .join("\n");
     }
     return [
