@@ -152,6 +152,7 @@ async function podTimesOf(
   return inside<PodTimes>(cluster, POD_TIMES, {
     kubeconfig: join(machine.dir, "data/kubeconfig"),
     ...{ endpoint: runtime.endpoint, node: NODE, image: BUSYBOX },
+    folder: join(machine.dir, "bare"),
     ...{ cgroupParent: `${machine.cgroupRoot}/bare`, rounds: quick ? 5 : 15, burst: 30, withBare },
   } satisfies PodTimesSettings);
 }

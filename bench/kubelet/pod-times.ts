@@ -2,6 +2,7 @@
  * How long pods take on a real node, and how long the same CRI calls take when they are made bare.
  * Runs inside the node's network: the API server and the runtime are asked directly.
  */
+import { join } from "node:path";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
@@ -12,6 +13,7 @@ import { type CriClient, createCriClient } from "#kubelet/cri/cri-client.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { type BarePod, prepareBarePod } from "./bare-pod.ts";
 import { median, timed } from "./stream-times.ts";
 
 export interface PodTimesSettings {
@@ -20,6 +22,8 @@ export interface PodTimesSettings {
   readonly node: string;
   readonly image: string;
   readonly cgroupParent: string;
+  /** For files of the bare calls. */
+  readonly folder: string;
   readonly rounds: number;
   readonly burst: number;
   /** False: without the bare calls, whose sandboxes upstream's kubelet removes because it does not know them. */
@@ -75,14 +79,16 @@ export async function podTimes(settings: PodTimesSettings): Promise<PodTimes> {
     times.ready.push(await timed(() => create(`one-${round}`)));
     times.gone.push(await timed(() => remove(`one-${round}`)));
     if (!withBare) continue;
-    const bare = bareRun(cri, settings, `bare-${round}`);
+    const bare = await bareRun(cri, settings, `bare-${round}`);
     times.bareReady.push(await timed(bare.start));
     times.bareGone.push(await timed(bare.stop));
   }
   const names = Array.from({ length: burst }, (_, i) => `burst-${i}`);
   const burstMs = await timed(() => Promise.all(names.map(create)));
   await Promise.all(names.map(remove));
-  const bares = (withBare ? names : []).map((name) => bareRun(cri, settings, `bare-${name}`));
+  const bares = await Promise.all(
+    (withBare ? names : []).map((name) => bareRun(cri, settings, `bare-${name}`)),
+  );
   const bareBurstMs = await timed(() => Promise.all(bares.map(({ start }) => start())));
   await Promise.all(bares.map(({ stop }) => stop()));
   life.abort();
@@ -112,32 +118,11 @@ function isReady(pod: Pod | undefined): boolean {
   );
 }
 
-/** The calls that a kubelet makes for such a pod, and nothing else. */
-function bareRun(
-  { runtime }: CriClient,
-  { image, cgroupParent }: PodTimesSettings,
-  name: string,
-): { start(): Promise<void>; stop(): Promise<void> } {
-  const config = {
-    metadata: { name, namespace: "bare", uid: name, attempt: 0 },
-    linux: { cgroupParent },
-  };
-  let podSandboxId = "";
-  let containerId = "";
-  return {
-    start: async () => {
-      ({ podSandboxId } = await runtime.runPodSandbox({ config }));
-      const metadata = { name: "main", attempt: 0 };
-      const container = { metadata, image: { image } };
-      const request = { podSandboxId, config: container, sandboxConfig: config };
-      ({ containerId } = await runtime.createContainer(request));
-      await runtime.startContainer({ containerId });
-    },
-    stop: async () => {
-      await runtime.stopContainer({ containerId, timeout: 30 });
-      await runtime.stopPodSandbox({ podSandboxId });
-      await runtime.removeContainer({ containerId });
-      await runtime.removePodSandbox({ podSandboxId });
-    },
-  };
+function bareRun(cri: CriClient, settings: PodTimesSettings, name: string): Promise<BarePod> {
+  const { metadata, ...pod } = podOf(name, settings);
+  return prepareBarePod(cri, {
+    pod: { ...pod, metadata: { ...metadata, uid: name } },
+    cgroupParent: `${settings.cgroupParent}/pod${name}`,
+    folder: join(settings.folder, name),
+  });
 }

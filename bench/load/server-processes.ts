@@ -28,13 +28,17 @@ export interface ServerProcess extends AsyncDisposable {
 export async function startProgram(
   command: readonly string[],
   dataDir: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const port = await freePort();
   const portFlag = command[0] === "up" ? "--port" : "--secure-port";
   const dataFlag = command[0] === "up" ? "--data" : "--data-dir";
   const args = [...command, dataFlag, dataDir, portFlag, `${port}`, "--bind-address", "127.0.0.1"];
   const startMs = performance.now();
-  const child = spawn(LAUNCHER, args, { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(LAUNCHER, args, {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...env },
+  });
   const printedMs = new Promise<number>((resolve) => {
     child.stdout.once("data", () => resolve(performance.now() - startMs));
   });

@@ -106,7 +106,7 @@ describe("deviceTaintEviction: decide", () => {
   }
 });
 
-describe("in a cluster", () => {
+describe("device taint eviction in a cluster", () => {
   test("only users of the tainted device go, each in its time", async () => {
     await using cluster = await start();
     await user(cluster, "plain", "d1");
@@ -152,7 +152,7 @@ describe("in a cluster", () => {
     );
   });
 
-  test("who has no node, or no reservation, uses nothing", async () => {
+  test("a pod without a node, or without a reservation of the claim, is not evicted", async () => {
     await using cluster = await start();
     await user(cluster, "waiting", "d1", [], { nodeName: "" });
     await user(cluster, "guest", "d1", [], { reserved: false });

@@ -71,14 +71,14 @@ const rows: {
     },
   },
   {
-    name: "those that go are not counted, not even as such",
+    name: "pods that are being deleted are in no count of the status",
     replicas: 1,
     pods: [{ name: "a" }, { name: "b", going: true }],
     want: { writes: ["update ReplicationController old/status"] },
     status: { observedGeneration: 1, replicas: 1, fullyLabeledReplicas: 1, conditions: [] },
   },
   {
-    name: "a ReplicaSet's pod is none of its business",
+    name: "a pod of a ReplicaSet is left alone",
     replicas: 1,
     pods: [{ name: "a", owner: "ReplicaSet" }],
     want: { writes: ["create Pod old-", "update ReplicationController old/status"] },

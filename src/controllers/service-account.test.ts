@@ -32,11 +32,15 @@ const rows = [
     want: [],
   },
   {
-    name: "it is going",
+    name: "a namespace that is being deleted gets none",
     state: { namespace: namespace("Active", true), account: undefined },
     want: [],
   },
-  { name: "it is gone", state: { namespace: undefined, account }, want: [] },
+  {
+    name: "a namespace that is gone needs nothing",
+    state: { namespace: undefined, account },
+    want: [],
+  },
 ];
 
 describe("ServiceAccount default of a namespace", () => {

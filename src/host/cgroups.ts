@@ -8,7 +8,7 @@
  *    the kernel lets go of them.
  */
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { listFolder, pathExists } from "./files.ts";
@@ -103,19 +103,25 @@ function quotaV1({ cpuQuotaUs }: CgroupLimits): number | undefined {
   return cpuQuotaUs === 0 ? -1 : cpuQuotaUs;
 }
 
-/** cpuset groups are unusable until they have cpus and memory nodes. */
+/** The groups above it are nearly always there: they are looked at only when one is missing. */
 async function ensureV1(tree: string, name: string): Promise<void> {
-  let path = tree;
-  for (const part of name.split("/").filter((one) => one !== "")) {
-    const parent = path;
-    path = join(path, part);
-    if (await pathExists(path)) continue;
-    await mkdir(path, { recursive: true });
-    if (!tree.endsWith("cpuset")) continue;
-    for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-      const value = (await readFile(join(parent, file), "utf8")).trim();
-      if (value !== "") await writeFile(join(path, file), value);
-    }
+  const path = join(tree, name);
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    if (codeOf(error) !== "ENOENT" || name === "/") throw error;
+    await ensureV1(tree, dirname(name));
+    return ensureV1(tree, name);
+  }
+  if (tree.endsWith("cpuset")) await copyCpuset(dirname(path), path);
+}
+
+/** cpuset groups are unusable until they have cpus and memory nodes. */
+async function copyCpuset(parent: string, path: string): Promise<void> {
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    const value = (await readFile(join(parent, file), "utf8")).trim();
+    if (value !== "") await writeFile(join(path, file), value);
   }
 }
 

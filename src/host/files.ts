@@ -1,5 +1,14 @@
 /** Files of the machine: reads that distinguish absence from failure, and atomic writes. */
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "#lib/caught.ts";
 
@@ -29,9 +38,8 @@ export async function writeFileWhole(
   content: string | Uint8Array,
   { mode = 0o644, durable = false }: WriteFileOptions = {},
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.tmp`;
-  const file = await open(draft, "w", mode);
+  const file = await openInFolder(draft, mode);
   try {
     await file.writeFile(content);
     await file.chmod(mode);
@@ -40,6 +48,14 @@ export async function writeFileWhole(
     await file.close();
   }
   await rename(draft, path);
+}
+
+/** The folder is there nearly always: it is made only when the file cannot be opened for want of it. */
+async function openInFolder(path: string, mode: number): Promise<FileHandle> {
+  const file = await absentIfMissing(open(path, "w", mode));
+  if (file !== undefined) return file;
+  await mkdir(dirname(path), { recursive: true });
+  return open(path, "w", mode);
 }
 
 /** Files, folders, or nothing: gone afterwards. Never follows a link and never leaves the folder. */

@@ -25,7 +25,7 @@ import {
 } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
-import { lazily } from "#lib/lazily.ts";
+import { lazy } from "#lib/lazy.ts";
 import type { DeclaredType } from "./declared-type.ts";
 import { kubernetesCallCosts } from "./run-costs.ts";
 import { refersToOld, ruleEnvironment } from "./schema-rules.ts";
@@ -106,8 +106,7 @@ function validatorOf(schema: JSONSchemaProps, isResource: boolean): Node | undef
   const isBare = given.length === 0 && properties.size === 0;
   if (isBare && additional === undefined && item === undefined) return undefined;
   const type = given.length === 0 ? undefined : schemaType(schema, isResource, "selfType");
-  const rules =
-    type === undefined ? [] : given.map((rule) => lazily(() => compileRule(rule, type)));
+  const rules = type === undefined ? [] : given.map((rule) => lazy(() => compileRule(rule, type)));
   return { schema, type, rules, properties, additional, items: item };
 }
 

@@ -19,6 +19,7 @@ import {
   withGroupVersions,
 } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import type { TimeSlice } from "#lib/async/time-slice.ts";
 import { EMPTY_PIECE, type GzipPiece, gzipPiece, joinGzip } from "#lib/gzip/gzip-pieces.ts";
 import type { OpenApiForm, Section } from "./openapi-form.ts";
@@ -156,7 +157,11 @@ export class OpenApiPieces {
       [batch, chars] = [[], 0];
       pieces.push(await this.#encoded(form, "definitions", members));
     };
-    for (const [name, value] of definitionEntries(roots, form.dialect, this.#descriptions())) {
+    // Unpacking the descriptions takes some milliseconds: a turn of its own.
+    await nextTurn();
+    const descriptions = this.#descriptions();
+    await nextTurn();
+    for (const [name, value] of definitionEntries(roots, form.dialect, descriptions)) {
       const text = JSON.stringify(value);
       marks.set(name, markOf(text));
       chars += text.length;

@@ -91,7 +91,10 @@ export const controllerManagerCommand: Command = {
     const parsed = parseFlags(parser, args, (flags) => configOf(flags, systemClock, systemRandom));
     if ("exitCode" in parsed) return parsed.exitCode;
     const { clock, random, logger } = processSurroundings(parsed.config.log);
-    const withoutEffect = flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts());
+    const { areAllKnown } = featureSwitches(parser.opts().featureGates);
+    const withoutEffect = flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts()).filter(
+      (flag) => flag !== "--feature-gates" || !areAllKnown,
+    );
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
     const { missing } = parsed.config;

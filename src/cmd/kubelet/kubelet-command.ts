@@ -56,7 +56,9 @@ export const kubeletCommand: Command = {
       addProcessMetrics(metrics, clock.nowMs() / 1000);
       const connection = connectionOf(file, "");
       const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
-      using transport = new HttpsTransport(connection, "kubelet", requests);
+      using transport = new HttpsTransport(connection, "kubelet", requests, {
+        http2: { clock },
+      });
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });

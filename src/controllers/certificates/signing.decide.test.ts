@@ -27,7 +27,7 @@ describe("CertificateSigningRequest: decide", () => {
     assert.deepEqual([status.certificate, status.conditions?.length], [btoa("PEM"), 1]);
   });
 
-  test("that cannot be signed gets the condition Failed with the error", () => {
+  test("a request that cannot be signed gets the condition Failed with the error", () => {
     const result = { is: "invalid", fault: "no" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
     assert.deepEqual(describeOutcome(outcome), STATUS);

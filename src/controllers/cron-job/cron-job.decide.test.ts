@@ -80,13 +80,13 @@ const rows: readonly Row[] = [
     want: { writes: [], recheckInMs: HOUR_MS - 900 },
   },
   {
-    name: "of several missed ones only the last is made up for",
+    name: "of several missed times only the last starts a Job",
     at: "2030-01-01T03:30:00Z",
     want: { writes: STARTED(AT_ONE + 120), recheckInMs: 30 * MINUTE_MS + 100 },
     lastScheduleTime: "2030-01-01T03:00:00Z",
   },
   {
-    name: "more than a hundred missed are complained of, and the last is made up for",
+    name: "more than a hundred missed times give a warning event, and the last starts a Job",
     at: "2030-01-06T03:30:00Z",
     want: {
       writes: STARTED(AT_ONE + 122 * 60),

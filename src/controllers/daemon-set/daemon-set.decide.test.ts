@@ -159,7 +159,7 @@ const rows: {
     want: ["create Pod agent-"],
   },
   {
-    name: "and the old one goes when the new one is available",
+    name: "maxSurge: the old pod is deleted when the new one is available",
     spec: {
       updateStrategy: {
         type: "RollingUpdate",

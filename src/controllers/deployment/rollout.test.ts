@@ -79,7 +79,7 @@ describe("Deployment: a step of a rolling update", () => {
       want: { new: 3 },
     },
     {
-      name: "then old pods go as far as enough are available",
+      name: "old pods are deleted as far as enough are available",
       of: deployment(10, 3, 2),
       current: set("new", 3, 0),
       old: [set("o", 10)],

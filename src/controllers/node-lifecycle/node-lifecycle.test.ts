@@ -190,7 +190,7 @@ describe("NoSchedule taints of node conditions", () => {
       want: ["mine"],
     },
     {
-      name: "it is there",
+      name: "a taint that the node has is not added again",
       taints: [pressure],
       type: "MemoryPressure",
       status: "True",

@@ -97,23 +97,23 @@ const matches: {
     want: "b",
   },
   {
-    name: "one that points at the claim before all others",
+    name: "a volume whose claimRef names the claim is taken before all others",
     volumes: [volume("a", "2Gi"), volume("b", "9Gi", { claimRef: { ...ref, uid: "" } })],
     want: "b",
   },
   {
-    name: "none that points at another of the same name",
+    name: "a volume whose claimRef has another uid is not taken",
     volumes: [volume("a", "2Gi", { claimRef: { ...ref, uid: "other" } })],
     want: undefined,
   },
   {
-    name: "free ones are left to the scheduler",
+    name: "with WaitForFirstConsumer free volumes are left to the scheduler",
     volumes: [volume("a", "2Gi")],
     delayed: true,
     want: undefined,
   },
   {
-    name: "one that points at the claim is not",
+    name: "with WaitForFirstConsumer a volume whose claimRef names the claim is taken",
     volumes: [volume("a", "2Gi", { claimRef: ref })],
     delayed: true,
     want: "a",
@@ -164,7 +164,7 @@ describe("PersistentVolume without its claim", () => {
       next: "Failed",
       event: "VolumeFailedDelete",
     },
-    { name: "it is kept", volume: kept },
+    { name: "reclaim policy Retain keeps a released volume", volume: kept },
     {
       name: "reclaim policy Recycle without a recycler fails with VolumeFailedRecycle",
       volume: { ...kept, spec: recycled },

@@ -60,7 +60,7 @@ describe("tokens decide", () => {
     assert.deepEqual(describeOutcome(of(secret(FULL), undefined)), {
       writes: ["delete Secret t"],
     }));
-  test("its account forgets one that is gone", () => {
+  test("a deleted token Secret is removed from secrets of its ServiceAccount", () => {
     const outcome = of(undefined, robot("t", "u"), { account: "robot", uid: "uid-robot" });
     assert.deepEqual(describeOutcome(outcome), { writes: ["update ServiceAccount robot"] });
     assert.deepEqual(written(outcome, serviceAccountKind)?.secrets, [{ name: "u" }]);

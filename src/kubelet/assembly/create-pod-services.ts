@@ -53,7 +53,9 @@ export async function createPodServices(
   );
   measured.pods.countCertificates(() => certificates.counts());
   const tokens = new PodTokens(client, clock);
-  const allocations = new Allocations(config.rootDir, wake);
+  const allocations = new Allocations(config.rootDir, wake, (file, why) =>
+    logger.warn("a checkpoint could not be written", { file, why }),
+  );
   await allocations.load();
   const volumes = new PodVolumes(
     { client, clock, logger, objects, tokens, trustBundles, certificates },
@@ -66,7 +68,7 @@ export async function createPodServices(
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
     ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
     ...{ trustBundles, certificates, volumes },
-    index: new RunIndex(),
+    index: new RunIndex(clock),
     images: await createPodImages({
       ...{ config, cri, clock, records: node.pullRecords, logger },
       builtInImages: options.builtInImages ?? new Map(),

@@ -4,7 +4,7 @@ import type { PodStatus } from "#api/generated/core.v1.ts";
 /** Lists that the API merges by key; they are replaced as a whole here. */
 const MERGED_LISTS = new Set(["podIPs", "hostIPs", "resourceClaimStatuses"]);
 /** Written by others: left alone. */
-const FOREIGN = new Set([
+export const FOREIGN_STATUS: ReadonlySet<string> = new Set([
   "nominatedNodeName",
   "resourceClaimStatuses",
   "extendedResourceClaimStatus",
@@ -19,7 +19,7 @@ export function statusPatch(
   const after = next as Readonly<Record<string, unknown>>;
   const patch: Record<string, unknown> = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (FOREIGN.has(name) || isEqual(before[name], after[name])) continue;
+    if (FOREIGN_STATUS.has(name) || isEqual(before[name], after[name])) continue;
     const value = after[name];
     if (value === undefined) patch[name] = null;
     else if (name === "conditions") {

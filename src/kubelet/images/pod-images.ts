@@ -31,9 +31,14 @@ export interface ImageRequest {
   readonly pullPolicy: string | undefined;
   readonly sandboxConfig: PodSandboxConfig;
   readonly signal: AbortSignal;
+  /** Asked for already, by `find`. */
+  readonly found?: FoundImage | undefined;
   /** An event about the pull. */
   readonly note: Note;
 }
+
+/** What the runtime has under a name that passes for an image; undefined if it need not be asked. */
+export type FoundImage = Promise<CriImage | undefined>;
 
 export type ImageOutcome =
   | { readonly ok: true; readonly ref: string; readonly user: ImageUser }
@@ -84,19 +89,32 @@ export class PodImages {
     this.#options = options;
   }
 
+  /** Begins to look for an image, for `ensure`. */
+  find(
+    { image, pullPolicy }: Pick<ImageRequest, "image" | "pullPolicy">,
+    signal: AbortSignal,
+  ): FoundImage | undefined {
+    if (pullPolicy === "Always" || !isImageName(image)) return undefined;
+    const found = this.#options.images.imageStatus(
+      { image: { image: withTag(image) } },
+      { signal },
+    );
+    const answer = found.then((status) => status.image);
+    answer.catch(() => undefined); // whoever waits for it is told
+    return answer;
+  }
+
   async ensure(request: ImageRequest): Promise<ImageOutcome> {
     const { image: given, pullPolicy = "IfNotPresent", signal, note } = request;
-    const { images, records } = this.#options;
+    const { records } = this.#options;
     if (!isImageName(given)) {
       const message = `Failed to apply default image tag "${given}": couldn't parse image name "${given}": invalid reference format`;
       note("Warning", "InspectFailed", message);
       return { ok: false, reason: "InvalidImageName", message };
     }
     const image = withTag(given);
-    const present =
-      pullPolicy === "Always"
-        ? undefined
-        : (await images.imageStatus({ image: { image } }, { signal })).image;
+    // An image that was not there may have come since, for another container.
+    const present = (await request.found) ?? (await this.find(request, signal));
     const credentials = once(() => this.#credentials(request, image));
     if (present !== undefined) {
       const secrets = async () => (await credentials()).flatMap(({ secret }) => secret ?? []);

@@ -19,7 +19,7 @@ import type { CountedPod } from "#kubelet/node/pod-counts.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { PodResize } from "#kubelet/resize/pod-resize.ts";
 import { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
-import { readPodRuntime } from "#kubelet/runtime/read-pod-runtime.ts";
+import { findPodRuns, readPodRuntime } from "#kubelet/runtime/read-pod-runtime.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Timer } from "#lib/time/clock.ts";
@@ -125,9 +125,11 @@ export class PodWorker {
     };
   }
 
+  /** A change that only brings back the status that this kubelet has sent needs no step. */
   update(pod: Pod): void {
+    const old = this.#pod;
     this.#pod = pod;
-    this.wake();
+    if (!this.#options.services.status.isEcho(old, pod)) this.wake();
   }
 
   /** The source does not have it any more. `pod`: its last state. */
@@ -162,7 +164,8 @@ export class PodWorker {
         if (wakeAtMs !== undefined) this.#wakeAt(wakeAtMs);
       } catch (error) {
         if (this.#signal.aborted) return;
-        const { logger, events, clock } = this.#options.services;
+        const { logger, events, clock, index } = this.#options.services;
+        index.distrust(this.uid);
         logger.info("a pod's step failed", { pod: this.#pod.metadata.name, why: messageOf(error) });
         if (error instanceof StepError) {
           events.pod(this.#pod, "Warning", error.reason, error.message);
@@ -190,10 +193,8 @@ export class PodWorker {
   async #sync(): Promise<number | undefined> {
     const { services } = this.#options;
     this.#begin();
-    const { clock, index, messages, runtime: cri } = services;
-    const runtime = await readPodRuntime(cri, this.uid, messages, this.#signal);
-    const ids = [...runtime.sandboxes, ...runtime.runs].map(({ id }) => id);
-    index.replace(this.uid, ids);
+    const { clock } = services;
+    const runtime = await this.#readRuntime();
     const deadlineMs = this.#deadlineMs();
     if (deadlineMs !== undefined && clock.nowMs() >= deadlineMs) this.#end ??= DEADLINE_EXCEEDED;
     if (await this.#refuses(runtime)) return undefined;
@@ -215,6 +216,19 @@ export class PodWorker {
     );
     const leftMs = deadlineMs === undefined ? undefined : deadlineMs - clock.nowMs();
     return earliest(wakeAtMs, leftMs === undefined ? undefined : clock.elapsedMs() + leftMs);
+  }
+
+  async #readRuntime(): Promise<PodRuntime> {
+    const { index, messages, runtime: cri } = this.#options.services;
+    let runs = index.known(this.uid);
+    if (runs === undefined) {
+      runs = await findPodRuns(cri, this.uid, this.#signal);
+      index.replace(this.uid, runs);
+    }
+    const runtime = await readPodRuntime(cri, runs, messages, this.#signal);
+    const ids = [...runtime.sandboxes, ...runtime.runs].map(({ id }) => id);
+    index.retain(this.uid, new Set(ids));
+    return runtime;
   }
 
   #begin(): void {

@@ -2,6 +2,7 @@
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { CountedPod } from "#kubelet/node/pod-counts.ts";
 import { POD_NAME, POD_NAMESPACE, POD_UID } from "#kubelet/runtime/labels.ts";
+import type { KnownRuns } from "#kubelet/runtime/read-pod-runtime.ts";
 import type { PodServices } from "./pod-services.ts";
 import { type PodEnd, PodWorker, type WorkerOptions } from "./pod-worker.ts";
 
@@ -11,6 +12,8 @@ export class PodWorkers {
   readonly #returned = new Map<string, { readonly pod: Pod; readonly isStatic: boolean }>();
   readonly #signal: AbortSignal;
   #services: PodServices | undefined;
+  /** Whether everything that the runtime had from before has a worker. */
+  #hasAllOrphans = false;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
@@ -78,6 +81,7 @@ export class PodWorkers {
       this.#need().measured.pods.orphaned();
       this.#start(pod, { isStatic: false, isRuntimeOnly: true }).remove(pod);
     }
+    this.#hasAllOrphans = true;
   }
 
   #start(pod: Pod, origin: Pick<WorkerOptions, "isStatic" | "isRuntimeOnly">): PodWorker {
@@ -87,6 +91,7 @@ export class PodWorkers {
       this.#restart(uid);
     };
     const worker = new PodWorker(pod, { services, ...origin, onGone }, this.#signal);
+    if (this.#hasAllOrphans) services.index.replace(worker.uid, NOTHING); // nobody else starts pods
     this.#workers.set(worker.uid, worker);
     return worker;
   }
@@ -106,6 +111,8 @@ export class PodWorkers {
     return this.#services;
   }
 }
+
+const NOTHING: KnownRuns = { sandboxIds: [], containers: [] };
 
 /** All that is known of a pod whose object is gone. */
 function orphan(uid: string, labels: Readonly<Record<string, string>>): Pod {

@@ -12,6 +12,7 @@ import { decidePodDns } from "#kubelet/decide/inputs/pod-dns.ts";
 import { isKernelNameTooLong, podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { decidePodActions, type PodActions } from "#kubelet/decide/pod-actions.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
+import type { FoundImage } from "#kubelet/images/pod-images.ts";
 import type { PodResize } from "#kubelet/resize/pod-resize.ts";
 import type { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
 import { podLimitsOf } from "#kubelet/resources/pod-limits.ts";
@@ -74,8 +75,12 @@ export async function runPod(
   if (due.containers.length > 0 || actions.createSandbox !== undefined) {
     await prepare(pod, services);
     await prepareClaims(pod, services);
+    // The runtime looks for the images while it makes the sandbox. Pulls wait for the sandbox.
+    const images = new Map(
+      due.containers.map((one) => [one.name, findImage(one, services, signal)]),
+    );
     const sandbox = await ensureSandbox(run, actions, services);
-    await startAll(run, due.containers, sandbox, volumes, services, signal);
+    await startAll(run, due.containers, { ...sandbox, images }, volumes, services, signal);
     again();
   }
   return min(refresh, resizeAtMs, due.wakeAtMs);
@@ -205,6 +210,14 @@ async function prepareClaims(pod: Pod, { dra }: PodServices): Promise<void> {
   }
 }
 
+function findImage(
+  { image = "", imagePullPolicy: pullPolicy }: Container,
+  { images }: PodServices,
+  signal: AbortSignal,
+): FoundImage | undefined {
+  return images.find({ image, pullPolicy }, signal);
+}
+
 interface Sandbox {
   readonly id: string;
   readonly ips: readonly string[];
@@ -274,7 +287,7 @@ async function createSandbox(
       { timeoutMs: SANDBOX_TIMEOUT_MS },
     );
     measure(false);
-    index.add(pod.metadata.uid ?? "", id);
+    index.addSandbox(pod.metadata.uid ?? "", id);
     if (pod.spec.hostNetwork) return { id, ips: node.hostIps, config };
     const { status } = await runtime.podSandboxStatus({ podSandboxId: id });
     const more = status?.network?.additionalIps.map(({ ip }) => ip) ?? [];
@@ -292,7 +305,7 @@ async function createSandbox(
 async function startAll(
   { pod, runtime, waiting, retryAtMs }: PodRun,
   containers: readonly Container[],
-  sandbox: Sandbox,
+  sandbox: Sandbox & { readonly images: ReadonlyMap<string, FoundImage | undefined> },
   volumes: ReadonlyMap<string, MountedVolume>,
   services: PodServices,
   signal: AbortSignal,
@@ -302,6 +315,7 @@ async function startAll(
     const request = {
       ...{ pod, container, runtime, volumes, imageVolumes, podIps: sandbox.ips },
       ...{ sandboxId: sandbox.id, sandboxConfig: sandbox.config },
+      foundImage: sandbox.images.get(container.name),
     };
     const why = await startContainer(request, services, signal);
     measureStart(pod, container, imageVolumes, why, services);

@@ -14,6 +14,7 @@ import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
 import { containerEnv, type EnvSources } from "#kubelet/decide/inputs/container-env.ts";
 import { podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
+import type { FoundImage } from "#kubelet/images/pod-images.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { containerConfig, type Placement } from "#kubelet/runtime/container-config.ts";
 import { whyNotNonRoot } from "#kubelet/runtime/security-context.ts";
@@ -37,6 +38,7 @@ export interface StartRequest {
   readonly podIps: readonly string[];
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   readonly imageVolumes: ImageVolumes;
+  readonly foundImage: FoundImage | undefined;
 }
 
 /** Undefined when it runs; otherwise why not. */
@@ -58,7 +60,7 @@ export async function startContainer(
   const failed = volumeImages.findLast(({ outcome }) => !outcome.ok)?.outcome;
   if (failed?.ok === false) return failed;
   const image = await images.ensure({
-    ...{ pod, sandboxConfig, signal },
+    ...{ pod, sandboxConfig, signal, found: request.foundImage },
     ...{ image: container.image ?? "", pullPolicy: container.imagePullPolicy },
     note: (type, reason, message) => events.container(pod, container.name, type, reason, message),
   });
@@ -152,10 +154,11 @@ async function createAndStart(
     });
     containerId = created.containerId;
   } catch (error) {
+    index.distrust(pod.metadata.uid ?? "");
     note("Warning", "Failed", `Error: ${messageOf(error)}`);
     return { reason: "CreateContainerError", message: messageOf(error) };
   }
-  index.add(pod.metadata.uid ?? "", containerId); // before it can end
+  index.addContainer(pod.metadata.uid ?? "", containerId, sandboxId); // before it can end
   services.resources.memory.onStart(pod, container.name);
   services.allocations.actuate(pod.metadata.uid ?? "", container.name, container.resources ?? {});
   note("Normal", "Created", "Container created");

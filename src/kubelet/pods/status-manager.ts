@@ -13,6 +13,7 @@
 import type { Pod, PodStatus } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Client } from "#client/client.ts";
+import { isStatusChange } from "#kubelet/decide/status-change.ts";
 import { statusPatch } from "#kubelet/decide/status-patch.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -38,7 +39,7 @@ interface Entry {
   isDirty: boolean;
   /** Since when the server lacks something. */
   changedMs: number | undefined;
-  finish: boolean;
+  finish: "no" | "wanted" | "done";
   running: Promise<void> | undefined;
 }
 
@@ -57,10 +58,24 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
+  /**
+   * Whether a changed pod needs no step of its worker, because it differs only by a status that was sent from
+   * here. While one is being sent that cannot be told: it is compared once more afterwards.
+   */
+  isEcho(old: Pod, next: Pod): boolean {
+    const entry = this.#entries.get(next.metadata.uid ?? "");
+    if (entry === undefined || !isStatusChange(old, next, entry.status)) return false;
+    if (entry.running === undefined) {
+      return statusPatch(knownStatus(next, entry), entry.status) === undefined;
+    }
+    entry.isDirty = true;
+    return true;
+  }
+
   set(pod: Pod, status: PodStatus): void {
     const uid = pod.metadata.uid ?? "";
     const entry = this.#entries.get(uid) ?? {
-      ...{ pod, status, sent: undefined, isDirty: false, finish: false, running: undefined },
+      ...{ pod, status, sent: undefined, isDirty: false, finish: "no", running: undefined },
       changedMs: undefined,
     };
     this.#entries.set(uid, entry);
@@ -74,8 +89,8 @@ export class StatusManager {
   /** The pod was deleted and nothing of it is left on the node. */
   finish(pod: Pod): void {
     const entry = this.#entries.get(pod.metadata.uid ?? "");
-    if (entry === undefined) return;
-    entry.finish = true;
+    if (entry === undefined || entry.finish !== "no") return;
+    entry.finish = "wanted";
     entry.isDirty = true;
     this.#start(pod.metadata.uid ?? "", entry);
   }
@@ -154,7 +169,7 @@ export class StatusManager {
       }
     }
     if (!entry.isDirty) entry.changedMs = undefined;
-    if (!entry.finish) return;
+    if (entry.finish !== "wanted") return;
     const gone = await client.delete(
       podKind,
       { namespace, name },
@@ -164,6 +179,7 @@ export class StatusManager {
     if (!gone.ok && gone.status.code !== 404 && gone.status.code !== 409) {
       throw new Error(gone.status.message);
     }
+    entry.finish = "done";
   }
 }
 

@@ -8,29 +8,42 @@
  */
 import { join } from "node:path";
 import type { ResourceRequirements } from "#api/generated/core.v1.ts";
-import { readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import type { PodAllocation } from "#kubelet/decide/resize.ts";
+import { CheckpointWriter } from "#kubelet/resources/checkpoint-writer.ts";
 import { dataChecksum } from "./data-checksum.ts";
 
 export class Allocations {
-  readonly #folder: string;
   readonly #onFreed: (waiting: Iterable<string>) => void;
   /** Pods whose resize the node could not give. */
   readonly #waiting = new Set<string>();
   readonly #allocated = new Map<string, PodAllocation>();
   readonly #actuated = new Map<string, PodAllocation>();
-  #writing: Promise<void> | undefined;
-  #isDirty = false;
+  readonly #allocatedFile: CheckpointWriter;
+  readonly #actuatedFile: CheckpointWriter;
 
-  /** `onFreed`: something was given back, and these pods wait for a resize. */
-  constructor(folder: string, onFreed: (waiting: Iterable<string>) => void) {
-    this.#folder = folder;
+  /**
+   * `onFreed`: something was given back, and these pods wait for a resize. `onFailed`: a file could not be
+   * written by itself; the next change tries again.
+   */
+  constructor(
+    folder: string,
+    onFreed: (waiting: Iterable<string>) => void,
+    onFailed: (file: string, why: string) => void,
+  ) {
     this.#onFreed = onFreed;
+    const file = (name: string, entries: ReadonlyMap<string, PodAllocation>): CheckpointWriter =>
+      new CheckpointWriter({
+        path: join(folder, name),
+        text: () => fileText(entries),
+        onFailed: (why) => onFailed(name, why),
+      });
+    this.#allocatedFile = file("allocated_pods_state", this.#allocated);
+    this.#actuatedFile = file("actuated_pods_state", this.#actuated);
   }
 
   async load(): Promise<void> {
-    await read(join(this.#folder, ALLOCATED_FILE), this.#allocated);
-    await read(join(this.#folder, ACTUATED_FILE), this.#actuated);
+    read(await this.#allocatedFile.read(), this.#allocated);
+    read(await this.#actuatedFile.read(), this.#actuated);
   }
 
   allocated(uid: string): PodAllocation | undefined {
@@ -45,7 +58,7 @@ export class Allocations {
     const isResize = this.#allocated.has(uid);
     this.#waiting.delete(uid);
     this.#allocated.set(uid, allocation);
-    this.#write();
+    this.#allocatedFile.saveLater();
     if (isResize) this.#onFreed(this.#waiting);
   }
 
@@ -61,7 +74,7 @@ export class Allocations {
       ...(podResources === undefined ? {} : { podResources }),
       containers,
     });
-    this.#write();
+    this.#actuatedFile.saveLater();
   }
 
   /** A container was started with these amounts, or given them. */
@@ -74,14 +87,15 @@ export class Allocations {
       ...(podResources === undefined ? {} : { podResources }),
       containers,
     });
-    this.#write();
+    this.#actuatedFile.saveLater();
   }
 
   forget(uid: string): void {
     this.#waiting.delete(uid);
     const isKnown = this.#allocated.delete(uid);
     if (!this.#actuated.delete(uid) && !isKnown) return;
-    this.#write();
+    this.#allocatedFile.saveLater();
+    this.#actuatedFile.saveLater();
     this.#onFreed(this.#waiting);
   }
 
@@ -93,28 +107,9 @@ export class Allocations {
   }
 
   async save(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
-  }
-
-  #write(): void {
-    this.#isDirty = true;
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#isDirty) {
-      this.#isDirty = false;
-      await writeFileWhole(join(this.#folder, ALLOCATED_FILE), fileText(this.#allocated), PRIVATE);
-      await writeFileWhole(join(this.#folder, ACTUATED_FILE), fileText(this.#actuated), PRIVATE);
-    }
+    await Promise.all([this.#allocatedFile.save(), this.#actuatedFile.save()]);
   }
 }
-
-const ALLOCATED_FILE = "allocated_pods_state";
-const ACTUATED_FILE = "actuated_pods_state";
-const PRIVATE = { mode: 0o600 };
 
 /** As upstream's types name the fields. */
 interface StoredInfo {
@@ -131,10 +126,9 @@ function fileText(entries: ReadonlyMap<string, PodAllocation>): string {
   return JSON.stringify({ data, checksum: dataChecksum(data) });
 }
 
-async function read(path: string, into: Map<string, PodAllocation>): Promise<void> {
+function read(text: string | undefined, into: Map<string, PodAllocation>): void {
+  if (text === undefined) return;
   try {
-    const text = await readTextIfPresent(path);
-    if (text === undefined) return;
     const { data, checksum } = JSON.parse(text) as { data: string; checksum: number };
     if (dataChecksum(data) !== checksum) return;
     const { entries = {} } = JSON.parse(data) as { entries?: Record<string, StoredInfo> };

@@ -11,6 +11,8 @@ export interface CheckpointWriterOptions {
 export class CheckpointWriter {
   readonly #options: CheckpointWriterOptions;
   #last: Promise<void> = Promise.resolve();
+  /** A write that has not begun: it will have whatever the state is then. */
+  #next: Promise<void> | undefined;
   #written: string | undefined;
 
   constructor(options: CheckpointWriterOptions) {
@@ -28,12 +30,15 @@ export class CheckpointWriter {
 
   /** Resolves when the state of now is in the file. */
   save(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
     const saved = this.#last.then(async () => {
+      this.#next = undefined;
       const text = this.#options.text();
       if (text === this.#written) return;
       await writeFileWhole(this.#options.path, text, { mode: 0o600 });
       this.#written = text;
     });
+    this.#next = saved;
     this.#last = saved.catch(() => undefined);
     return saved;
   }

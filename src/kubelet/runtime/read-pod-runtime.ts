@@ -19,29 +19,48 @@ export type RuntimeReader = Pick<
   "listPodSandbox" | "listContainers" | "podSandboxStatus" | "containerStatus"
 >;
 
-export async function readPodRuntime(
+/** Ids of what the runtime has of a pod. */
+export interface KnownRuns {
+  readonly sandboxIds: readonly string[];
+  readonly containers: readonly { readonly id: string; readonly sandboxId: string }[];
+}
+
+/** Finds the pod's sandboxes and containers by their labels. */
+export async function findPodRuns(
   runtime: RuntimeReader,
   uid: string,
-  messages: TerminationMessages,
   signal?: AbortSignal,
-): Promise<PodRuntime> {
+): Promise<KnownRuns> {
   const labelSelector = { [POD_UID]: uid };
   const [{ items }, { containers }] = await Promise.all([
     runtime.listPodSandbox({ filter: { labelSelector } }, { signal }),
     runtime.listContainers({ filter: { labelSelector } }, { signal }),
   ]);
+  return {
+    sandboxIds: items.map(({ id }) => id),
+    containers: containers.map(({ id, podSandboxId: sandboxId }) => ({ id, sandboxId })),
+  };
+}
+
+/** Those that are gone by now are left out. */
+export async function readPodRuntime(
+  runtime: RuntimeReader,
+  { sandboxIds, containers }: KnownRuns,
+  messages: TerminationMessages,
+  signal?: AbortSignal,
+): Promise<PodRuntime> {
   const [sandboxes, runs] = await Promise.all([
     Promise.all(
-      items.map(async ({ id }) => {
+      sandboxIds.map(async (id) => {
         const answer = await unlessGone(runtime.podSandboxStatus({ podSandboxId: id }, { signal }));
         return answer?.status === undefined ? undefined : sandboxState(answer.status);
       }),
     ),
     Promise.all(
-      containers.map(async ({ id, podSandboxId }) => {
+      containers.map(async ({ id, sandboxId }) => {
         const answer = await unlessGone(runtime.containerStatus({ containerId: id }, { signal }));
         if (answer?.status === undefined) return undefined;
-        return containerRun(answer.status, podSandboxId, messages);
+        return containerRun(answer.status, sandboxId, messages);
       }),
     ),
   ]);
@@ -51,7 +70,7 @@ export async function readPodRuntime(
   };
 }
 
-/** Undefined when it was removed between the list and the question. */
+/** Undefined when it was removed meanwhile. */
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

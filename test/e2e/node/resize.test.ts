@@ -15,12 +15,18 @@ const GRPC_PORT = 8097;
 const MANIFEST_PORT = 8098;
 
 beforeAll(async () => {
-  cluster = await startNodeCluster((dir) => {
+  const settings = (dir: string): string[] => {
     const file = join(dir, "kubelet.yaml");
     const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
     const staticPodURL = `http://127.0.0.1:${MANIFEST_PORT}/pod.json`;
     writeFileSync(file, JSON.stringify({ ...type, staticPodURL, httpCheckFrequency: "2s" }));
     return ["--config", file];
+  };
+  cluster = await startNodeCluster(settings, {
+    // crun refuses a machine with cgroups of both versions: version 2 is hidden from it if it is beside 1.
+    prepare: async (machine) => {
+      await machine.run("umount", ["/sys/fs/cgroup/unified"]);
+    },
   });
 }, 120_000);
 
@@ -119,21 +125,14 @@ describe.concurrent("resize and runtime", () => {
     await cluster.apply(
       pod("crun", { runtimeClassName: "crun", containers: [limited("50m", "32Mi")] }),
     );
-    // crun does not run where cgroups of version 1 and 2 are mixed, and says so in its own words.
-    await until(async () => {
-      if ((await cluster.pod("crun")).status.phase === "Running") return true;
-      const path = "jsonpath={.items[*].message}";
-      const selector = "involvedObject.name=crun";
-      const messages = await cluster.kubectl(
-        "get",
-        "events",
-        "--field-selector",
-        selector,
-        "-o",
-        path,
-      );
-      return messages.includes("cgroups in hybrid mode not supported");
-    }, LONG);
+    await running("crun");
+    // crun keeps a file of this name of each of its containers; runc's is state.json.
+    const { containerID = "" } = (await cluster.pod("crun")).status.containerStatuses?.[0] ?? {};
+    const id = containerID.replace("containerd://", "");
+    const path = `/run/containerd/runc/k8s.io/${id}/status`;
+    assert.equal((await cluster.machine.run("test", ["-f", path])).exitCode, 0);
+    const { exitCode } = await cluster.tryKubectl(["exec", "crun", "--", "true"]);
+    assert.equal(exitCode, 0);
     await cluster.kubectl("delete", "pod", "crun", "--wait=false");
   }, 120_000);
 

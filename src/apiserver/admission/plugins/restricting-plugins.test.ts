@@ -103,22 +103,32 @@ describe("PodTolerationRestriction", () => {
   };
   const rows: { name: string; annotations: Record<string, string>; spec: Loose; want: unknown }[] =
     [
-      { name: "the cluster's defaults", annotations: {}, spec: {}, want: [b] },
-      { name: "the namespace's defaults", annotations: defaults([a]), spec: {}, want: [a] },
       {
-        name: "the wider one stays",
+        name: "default tolerations of the cluster are added",
+        annotations: {},
+        spec: {},
+        want: [b],
+      },
+      {
+        name: "default tolerations of the namespace are added",
+        annotations: defaults([a]),
+        spec: {},
+        want: [a],
+      },
+      {
+        name: "a toleration that a default covers is merged into it",
         annotations: defaults([a]),
         spec: { tolerations: [narrow] },
         want: [a],
       },
       {
-        name: "who asks for memory stays when it is short",
+        name: "a pod with memory requests gets a toleration of memory-pressure",
         annotations: defaults([]),
         spec: { containers: [{ resources: { requests: { memory: "1" } } }] },
         want: [pressure],
       },
       {
-        name: "who asks for other things goes first all the same",
+        name: "a pod with other requests only gets no toleration of memory-pressure",
         annotations: defaults([]),
         spec: { containers: [{ resources: { requests: { "a.b/gpu": "1" } } }] },
         want: undefined,

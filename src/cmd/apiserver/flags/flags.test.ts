@@ -204,10 +204,15 @@ describe("kube-apiserver flags that cannot be used are refused", () => {
   });
 });
 
-test("--tls-curve-preferences and --etcd-compaction-interval take effect", () => {
-  const flags = parseFlags(["--tls-curve-preferences=24,29", "--etcd-compaction-interval=0"]);
+test("--tls-curve-preferences, --etcd-compaction-interval and --kubelet-timeout take effect", () => {
+  const flags = parseFlags([
+    "--tls-curve-preferences=24,29",
+    "--etcd-compaction-interval=0",
+    "--kubelet-timeout=7s",
+  ]);
   assert.deepEqual(tlsLimitsOf(flags), { ecdhCurve: "P-384:X25519" });
   assert.equal(flags.etcdCompactionInterval, 0);
+  assert.equal(flags.kubeletTimeout, 7);
   assert.deepEqual(flags.withoutEffect, []);
 });
 

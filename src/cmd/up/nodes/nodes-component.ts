@@ -52,7 +52,7 @@ async function run(
   if (flags.networkPolicy) await ensureNetworkPolicyAccess(admin, signal);
   const pool = new NodePool({
     ...{ dataDir, list, podNetwork: flags.podNetwork, podRanges, clock, random, logger },
-    networkPolicy: flags.networkPolicy,
+    ...{ networkPolicy: flags.networkPolicy, proxyMode: flags.proxyMode },
     clusterDns: serviceClusterIpRange.slice(0, 1).map(dnsAddress),
     server: `https://${advertiseAddress}:${port}`,
     machineAddresses: await addressesOnLink(advertiseAddress, list.network),

@@ -118,7 +118,7 @@ describe("what a node asks for", () => {
     });
   }
 
-  test("it does not change", () => {
+  test("the spec is immutable", () => {
     const write = { object: { spec: { ...made, podName: "q" } }, old: { spec: made } };
     assert.match(runKind(kind, write).faults[0]!, /^spec: Invalid value: .*: field is immutable$/);
   });

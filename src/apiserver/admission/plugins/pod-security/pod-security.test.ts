@@ -229,7 +229,7 @@ describe("PodSecurity: the configuration", () => {
       assert.equal(annotations["pod-security.kubernetes.io/exempt"] ?? annotations[ENFORCED], want);
     });
   }
-  test("so does a field that is none", () => {
+  test("an unknown field of the configuration stops the start", () => {
     assert.throws(() => podSecurity({ ...head, default: {} }), /unknown field "default"/);
   });
   test("an unknown Pod Security level stops the start", () => {

@@ -167,7 +167,7 @@ describe("CSI migration: PersistentVolumes", () => {
       affinity: required({ [ZONE]: ["1"] }),
     },
     {
-      name: "so does Portworx",
+      name: "a Portworx volume keeps its affinity as it is",
       object: volume({ portworxVolume: { volumeID: "p" } }, { [ZONE]: "a" }),
       handle: "p",
     },
