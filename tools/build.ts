@@ -110,29 +110,28 @@ const builtInsAsTheyAre: Plugin = {
     if (name === undefined) return null;
     const module = `process.getBuiltinModule(${JSON.stringify(name)})`;
     const isLater = LOADED_ON_USE.has(name);
-    if (required !== undefined) {
-      const later = `new Proxy({}, { get: (_, key) => ${module}[key] })`;
-      return `module.exports = ${isLater ? later : module};`;
-    }
+    const later = (value: string): string =>
+      `/* @__PURE__ */ new Proxy({}, { get: (_, key) => ${value}[key] })`;
+    if (required !== undefined) return `module.exports = ${isLater ? later(module) : module};`;
     const builtIn = process.getBuiltinModule(name) ?? {};
-    const keys = Object.keys(builtIn);
+    const keys = Object.keys(builtIn).filter((key) => /^\w+$/.test(key));
     if (isLater) {
-      return keys
-        .filter((key) => /^[a-z]\w+$/.test(key) && typeof Reflect.get(builtIn, key) === "function")
-        .map((key) => `export const ${key} = (...args) => ${module}.${key}(...args);`)
-        .concat(
-          `export const constants = new Proxy({}, { get: (_, key) => ${module}.constants[key] });`,
-        )
-        .join("\n");
+      const exported = keys.map((key) => {
+        const value: unknown = Reflect.get(builtIn, key);
+        const isFunction = typeof value === "function" && /^[a-z]/.test(key);
+        if (isFunction) return [key, `(...args) => ${module}.${key}(...args)`];
+        const isRecord = typeof value === "object" && value !== null;
+        const now = `/* @__PURE__ */ (() => ${module}.${key})()`;
+        return [key, isRecord ? later(`${module}.${key}`) : now];
+      });
+      return exported.map(([key, value]) => `export const ${key} = ${value};`).join("\n");
     }
     return [
       `const $all = ${module};`,
       "const $get = (key) => $all[key];",
       "export default $all;",
       // Unused ones are left out of the bundle.
-      ...keys
-        .filter((key) => /^\w+$/.test(key))
-        .map((key) => `export const ${key} = /* @__PURE__ */ $get("${key}");`),
+      ...keys.map((key) => `export const ${key} = /* @__PURE__ */ $get("${key}");`),
     ].join("\n");
   },
 };
