@@ -50,7 +50,8 @@ const WATCHERS = 200;
 const EVENTS_AT_A_TIME = 32;
 /** What a server has to hold when its memory is looked at: so much whatever its speed. */
 const HELD_PODS = 20_000;
-const QUIET_MS = 10_000;
+/** Longer than the server waits before it collects (src/lib/idle-gc.ts). */
+const QUIET_MS = 25_000;
 
 interface Servers extends BenchOptions {
   readonly ours: ServerProcess;

@@ -1,17 +1,20 @@
 /**
  * Custom resources on the built API server: creates of an object with a schema of 100 fields and five
  * CEL rules beside creates of a ConfigMap of the same size, in turns; and what 500 definitions of the
- * size of real ones cost: start, memory, the time until a definition can be used, and the longest
- * answer that another client waited for meanwhile.
+ * size of real ones cost: start, memory, the time until a definition can be used and until it is in the
+ * OpenAPI documents, the longest answer that another client waited for meanwhile, and the longest turn of
+ * the server's event loop while definitions are added and discovery and OpenAPI are read.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import {
   configMapOfTheSameSize,
   customObject,
   definition,
+  GROUP,
   pathOf,
 } from "./custom-resources/definitions.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
@@ -26,8 +29,10 @@ export const name = "custom-resources";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const DOCUMENT_V2 = "/openapi/v2";
+const DOCUMENT_V3 = `/openapi/v3/apis/${GROUP}/v1`;
 const CONNECTIONS = 16;
-const QUIET_MS = 10_000;
+const QUIET_MS = 25_000;
 const USABLE_WITHIN_MS = 30_000;
 
 export async function* run(options: BenchOptions): AsyncIterable<Row> {
@@ -42,6 +47,7 @@ export async function* run(options: BenchOptions): AsyncIterable<Row> {
       await using server = await startProgram(["apiserver"], join(directory, "objects"));
       yield* creates(options, server);
     }
+    yield* turns(options, directory);
     // A store of its own: a start with all objects of the creates above would measure those.
     const data = join(directory, "definitions");
     await using server = await startProgram(["apiserver"], data);
@@ -92,6 +98,32 @@ async function* creates(options: BenchOptions, server: ServerProcess): AsyncIter
   yield { name: "… processor time of the server", value: cpuMicros, unit: "µs each" };
 }
 
+/** A server of its own: the watch of its loop never rests. */
+async function* turns({ quick }: BenchOptions, directory: string): AsyncIterable<Row> {
+  const report = join(directory, "longest-turn");
+  const watch = fileURLToPath(new URL("load/watch-loop.ts", import.meta.url));
+  const env = { NODE_OPTIONS: `--import ${watch}`, LOOP_REPORT: report };
+  await using server = await startProgram(["apiserver"], join(directory, "turns"), env);
+  await sleep(QUIET_MS);
+  process.kill(server.pid, "SIGUSR2");
+  using reader = await openHttp1(server.port, server.identity);
+  for (let index = 1; index <= (quick ? 20 : 100); index++) {
+    await Promise.all([use(server, index), readDocuments(reader)]);
+  }
+  await readDocuments(reader);
+  await server.endMs();
+  const longestMs = Number(readFileSync(report, "utf8"));
+  const row = "longest turn of the event loop while definitions are added and read (CPU)";
+  yield wanted(row, longestMs, "ms", 20);
+}
+
+async function readDocuments(reader: Requester): Promise<void> {
+  for (const path of [DOCUMENT_V2, "/openapi/v3", DOCUMENT_V3, "/apis", `/apis/${GROUP}/v1`]) {
+    // Before the first definition is served, its group is not there.
+    await reader.ask(get(path)).catch(() => undefined);
+  }
+}
+
 async function* manyDefinitions(
   { quick, progress }: BenchOptions,
   server: ServerProcess,
@@ -116,9 +148,26 @@ async function* manyDefinitions(
   await sleep(QUIET_MS);
   const memory = (residentMb(server.pid) - beforeMb) / count;
   const last = usable.slice(-20);
+  const publishedMs = await publish(server, probe, count + 1);
   yield wanted(`definition ${count}: creation until it can be used`, median(last), "ms", 150);
   yield wanted("… longest answer another client waited for", longestMs, "ms", 20);
   yield wanted("… memory of each", memory, "MB", 0.6);
+  yield wanted("one more: creation until both OpenAPI documents have it", publishedMs, "ms", 1_000);
+}
+
+/** Documents are there that do not have it yet, as clients that asked before have caused. */
+async function publish(server: ServerProcess, asker: Requester, index: number): Promise<number> {
+  const text = async (path: string): Promise<string> =>
+    (await asker.ask({ ...get(path), keep: true })).toString("latin1");
+  for (const path of [DOCUMENT_V2, DOCUMENT_V3]) await text(path);
+  const startMs = performance.now();
+  await use(server, index);
+  for (const path of [DOCUMENT_V2, DOCUMENT_V3]) {
+    while (!(await text(path)).includes(`"Bench${index}"`)) {
+      if (performance.now() - startMs > USABLE_WITHIN_MS) throw new Error(`${path} lacks it`);
+    }
+  }
+  return performance.now() - startMs;
 }
 
 /** Makes a definition and an object of it as soon as possible; answers how long that took. */

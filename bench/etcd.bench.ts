@@ -7,10 +7,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Store } from "#store/contract.ts";
 import { startEtcd } from "../test/store/etcd-cluster.ts";
 import { openWhenReady } from "../test/store/open-etcd.ts";
-import { hasUpstreamManager, startManager } from "./load/controller-managers.ts";
+import {
+  hasUpstreamManager,
+  type ManagerProcess,
+  startManager,
+} from "./load/controller-managers.ts";
 import { type Contender, cpuInTurns } from "./load/cpu-in-turns.ts";
 import { type DeploymentRates, deploymentRates, makeNamespace } from "./load/deployments.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
@@ -43,6 +48,10 @@ const CREATE_WIDTH = 64;
 const MEMORY_FACTOR_MAX = 0.5;
 const DEPLOYMENT_FACTOR = 3;
 const REPLICAS = 1_000;
+/** Not counted: the managers have just started. */
+const WARM_UP_ROUNDS = 2;
+/** Then both sides have given back what a burst left behind. */
+const REST_MS = 30_000;
 
 type Server = Pick<ServerProcess, "port" | "identity"> & { readonly pid?: number };
 type Load = (askers: readonly Requester[]) => (ms: number) => Promise<Measured>;
@@ -72,11 +81,10 @@ export async function* run(options: BenchOptions): AsyncIterable<Row> {
       await makePods(askers, LISTED, listedName);
       closeAll(askers);
     }
-    yield* memoryRows(`memory with ${LISTED} pods`, ours, upstream);
+    // Before the loads of a fixed time, which leave more objects behind on the faster side.
+    yield* deployments(options, ours, upstream, join(directory, "ours"));
     for (const one of cases()) yield* measured(options, one, ours, upstream, store);
     yield* createCpu(options, ours, join(directory, "embedded"));
-    yield* deployments(options, ours, upstream, join(directory, "ours"));
-    yield* memoryRows("memory at the end", ours, upstream);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -193,57 +201,76 @@ async function* createCpu(
   yield { name: "create, CPU beside the embedded store", value: value!, unit: "µs", ...beside };
 }
 
-/** Pods of a Deployment with a controller manager: ours with ours, upstream's with upstream's. */
+/**
+ * Pods of a Deployment with a controller manager: ours with ours, upstream's with upstream's. Then the
+ * memory of server and manager, after the same number of requests, with the same objects, at rest.
+ */
 async function* deployments(
-  { quick, progress }: BenchOptions,
-  ours: Server,
+  { quick, progress, signal }: BenchOptions,
+  ours: ServerProcess,
   upstream: Server | undefined,
   keysOf: string,
 ): AsyncIterable<Row> {
-  const beside = hasUpstreamManager && upstream?.pid !== undefined ? upstream : undefined;
-  const own: DeploymentRates[] = [];
-  const theirs: DeploymentRates[] = [];
-  await using _manager = startManager({ program: "ours", port: ours.port, keysOf });
   await using stack = new AsyncDisposableStack();
-  if (beside !== undefined) {
-    stack.use(startManager({ program: "upstream", port: beside.port, keysOf }));
-  }
-  const servers = [{ server: ours, rates: own }];
-  if (beside !== undefined) servers.push({ server: beside, rates: theirs });
-  for (const { server } of servers) {
+  const start = (program: "ours" | "upstream", server: Server): Side => {
+    const manager = stack.use(startManager({ program, port: server.port, keysOf }));
+    return { server, manager, rates: [] };
+  };
+  const own = start("ours", ours);
+  const beside = hasUpstreamManager && upstream?.pid !== undefined;
+  const theirs = beside ? start("upstream", upstream) : undefined;
+  const sides = theirs === undefined ? [own] : [own, theirs];
+  for (const { server } of sides) {
     using asker = await openHttp1(server.port, server.identity);
     await makeNamespace(asker);
   }
-  // The first round of each is not counted: the managers have just started.
-  for (let round = 0; round <= (quick ? 2 : 4); round++) {
-    for (const { server, rates } of servers) {
+  for (let round = 0; round < WARM_UP_ROUNDS + (quick ? 2 : 4); round++) {
+    for (const { server, rates } of sides) {
       progress(`Deployment, round ${round}`);
       using asker = await openHttp1(server.port, server.identity);
       const found = await deploymentRates(asker, `deployment-${round}`, REPLICAS);
-      if (round > 0) rates.push(found);
+      if (round >= WARM_UP_ROUNDS) rates.push(found);
     }
   }
   for (const part of ["created", "collected"] as const) {
-    const value = median(own.map((rates) => rates[part]));
+    const rateOf = ({ rates }: Side): number => median(rates.map((rate) => rate[part]));
     const row = part === "created" ? `Deployment to ${REPLICAS} pods` : "… collected";
-    yield { name: row, value, unit: "/s" };
-    if (theirs.length === 0) continue;
-    const limit = median(theirs.map((rates) => rates[part]));
-    const beside = { limit, limitName: "upstream", target: DEPLOYMENT_FACTOR };
-    yield { name: "… beside upstream", value, unit: "/s", ...beside };
+    yield { name: row, value: rateOf(own), unit: "/s" };
+    if (theirs === undefined) continue;
+    const wish = part === "created" ? { target: DEPLOYMENT_FACTOR } : {};
+    const limit = { limit: rateOf(theirs), limitName: "upstream", ...wish };
+    yield { name: "… beside upstream", value: rateOf(own), unit: "/s", ...limit };
   }
+  progress("rest");
+  await systemClock.sleep(REST_MS, signal);
+  yield* memoryRows("memory of the API server after that", [own.server], theirs && [theirs.server]);
+  yield* memoryRows("memory of the manager", [own.manager], theirs && [theirs.manager]);
+  yield* memoryRows(
+    "memory of both",
+    [own.server, own.manager],
+    theirs && [theirs.server, theirs.manager],
+  );
+}
+
+/** A server with its manager, and what was measured of them. */
+interface Side {
+  readonly server: Server;
+  readonly manager: ManagerProcess;
+  readonly rates: DeploymentRates[];
 }
 
 function* memoryRows(
   row: string,
-  ours: ServerProcess,
-  upstream: Server | undefined,
+  ours: readonly { readonly pid?: number }[],
+  theirs: readonly { readonly pid?: number }[] | undefined,
 ): Iterable<Row> {
-  const theirs =
-    upstream?.pid === undefined
+  const sum = (all: readonly { readonly pid?: number }[]): number =>
+    all.reduce((total, { pid }) => total + (pid === undefined ? Number.NaN : residentMb(pid)), 0);
+  const beside =
+    theirs === undefined
       ? {}
-      : { limit: residentMb(upstream.pid), limitName: "upstream", target: MEMORY_FACTOR_MAX };
-  yield { name: row, value: residentMb(ours.pid), unit: "MB", ...theirs };
+      : { limit: sum(theirs), limitName: "upstream", target: MEMORY_FACTOR_MAX };
+  yield { name: row, value: sum(ours), unit: "MB", ...beside };
 }
 
 async function startUpstream(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { measuredGoals } from "./goals.ts";
 
-test("benchmark goals: the worst of the matching rows counts, and what no row measures is named", () => {
+test("measuredGoals: the worst of the matching rows counts, and goals without a row are named", () => {
   const { rows, missing } = measuredGoals([
     {
       bench: "attack",

@@ -21,3 +21,8 @@ export interface Bench {
   readonly name: string;
   run(options: BenchOptions): AsyncIterable<Row>;
 }
+
+/** A figure beside the wish of the project. */
+export function wanted(row: string, value: number, unit: string, wish: number): Row {
+  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
+}

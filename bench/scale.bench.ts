@@ -19,7 +19,7 @@ import {
   residentMb,
   startProgram,
 } from "./load/server-processes.ts";
-import type { BenchOptions, Row } from "./row.ts";
+import { type BenchOptions, type Row, wanted } from "./row.ts";
 import {
   createDeployments,
   lostNodes,
@@ -112,8 +112,4 @@ async function* atRest(
     ...{ name: `nodes without heartbeats after ${seconds} s`, value: await lostNodes(client) },
     unit: "nodes",
   };
-}
-
-function wanted(row: string, value: number, unit: string, wish: number): Row {
-  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
 }

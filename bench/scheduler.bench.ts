@@ -2,12 +2,13 @@
  * Pods scheduled a second, with the workloads of upstream's scheduler_perf. API server, embedded store
  * and scheduler run in this process; the time includes creating the pods through the API.
  */
+
+import { threadCpuMs } from "./load/thread-cpu.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import { measureScheduler, type SchedulerSpeed } from "./scheduler/compare-schedulers.ts";
 import { measureLongestTurn } from "./scheduler/measure-loop.ts";
 import { measureMemory } from "./scheduler/measure-memory.ts";
 import { measureWorkload } from "./scheduler/measure-workload.ts";
-import { threadCpuMs } from "./scheduler/thread-cpu.ts";
 import { WORKLOADS } from "./scheduler/workloads.ts";
 
 export const name = "scheduler";

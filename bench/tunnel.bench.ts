@@ -10,10 +10,11 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { freePort } from "#testing/free-ports.ts";
 import { createEgressDialer, type EgressDialer } from "#tunnel/egress-dialer.ts";
-import { buildProgram, PROGRAM } from "../test/built-program.ts";
+import { buildProgram, LAUNCHER } from "../test/built-program.ts";
 import { type SplitMachine, startSplitMachine } from "../test/e2e/tunnel/split-machine.ts";
 import { TUNNEL_KINDS } from "../test/e2e/tunnel/tunnel-kinds.ts";
 import { residentMb } from "./load/server-processes.ts";
@@ -70,6 +71,7 @@ async function* copies(
     const dial = createEgressDialer(
       { protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path },
       systemClock,
+      systemRandom,
     );
     await untilDialled(dial, source.port);
     progress(`${mode}: direct`);
@@ -224,6 +226,7 @@ async function untilReady(port: number): Promise<void> {
   while (!(await isReady())) await systemClock.sleep(LOOK_EVERY_MS);
 }
 
+/** As users start it: the launcher becomes the program. */
 function program(...args: string[]): ChildProcess {
-  return spawn(process.execPath, [PROGRAM, ...args], { stdio: "ignore" });
+  return spawn(LAUNCHER, args, { stdio: "ignore" });
 }

@@ -2,6 +2,8 @@
  * `k8ts up --no-node` as a user starts it: how soon it answers, how soon a namespace has its account,
  * what it costs while idle, and how soon it ends while a watch is open.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,16 +19,18 @@ import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
 import {
   cpuMs,
+  LAUNCHER,
   launcherMs,
   residentMb,
   type ServerProcess,
   startProgram,
 } from "./load/server-processes.ts";
-import type { BenchOptions, Row } from "./row.ts";
+import { type BenchOptions, type Row, wanted } from "./row.ts";
 
 export const name = "up";
 
-const READY_MS = 700;
+const READY_MS = 500;
+const EPHEMERAL_MS = 500;
 const ACCOUNT_MS = 1_000;
 const IDLE_MB = 150;
 /** Percent of one core. */
@@ -50,6 +54,10 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     }
     yield wanted("process start to /readyz", median(ready), "ms", READY_MS);
     yield wanted("… to the account of a new namespace", median(accounts), "ms", ACCOUNT_MS);
+    progress("ephemeral");
+    const printed: number[] = [];
+    for (let round = 0; round < (quick ? 3 : 7); round++) printed.push(await ephemeralMs());
+    yield wanted("`up --ephemeral` to its kubeconfig", median(printed), "ms", EPHEMERAL_MS);
     progress("idle");
     await using idle = await startProgram(UP, join(folder, "idle"));
     await systemClock.sleep(quick ? 1_000 : 5_000);
@@ -80,6 +88,18 @@ async function accountMs(kubeconfig: string): Promise<number> {
   return performance.now() - startMs;
 }
 
+/** Until it prints the path of its kubeconfig. It is ended, which takes its folder with it. */
+async function ephemeralMs(): Promise<number> {
+  const startMs = performance.now();
+  const args = ["up", "--ephemeral", "--no-node"];
+  const child = spawn(LAUNCHER, args, { stdio: ["ignore", "pipe", "ignore"] });
+  await once(child.stdout, "data");
+  const tookMs = performance.now() - startMs;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  return tookMs;
+}
+
 async function endMs(server: ServerProcess): Promise<number> {
   const { port, identity } = server;
   const watch = { method: "GET", path: "/api/v1/namespaces?watch=true" } as const;
@@ -89,10 +109,6 @@ async function endMs(server: ServerProcess): Promise<number> {
   }
   await systemClock.sleep(500); // they are answered
   return await server.endMs();
-}
-
-function wanted(row: string, value: number, unit: string, wish: number): Row {
-  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
 }
 
 function median(values: readonly number[]): number {

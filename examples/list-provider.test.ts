@@ -5,5 +5,5 @@ import { createProvider } from "./list-provider.ts";
 const config = "192.0.2.1\n192.0.2.2\n192.0.2.3\n";
 
 for (const { name, run } of providerChecks({ create: () => createProvider({ config } as never) })) {
-  test(name, run);
+  test(`list provider (cloud provider contract): ${name}`, run);
 }

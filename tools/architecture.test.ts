@@ -4,7 +4,7 @@ import { test } from "vitest";
 
 const root = new URL("../", import.meta.url);
 
-test("docs/architecture.md: every source file that it names is there", () => {
+test("architecture: every source file that docs/architecture.md names is there", () => {
   const text = readFileSync(new URL("docs/architecture.md", root), "utf8");
   const named = [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = ""]) => path);
   assert.ok(named.length > 40, `only ${named.length} files are named`);
@@ -15,7 +15,7 @@ test("docs/architecture.md: every source file that it names is there", () => {
   assert.deepEqual(missing, []);
 });
 
-test("docs: every path below src or tools that a page names is there", () => {
+test("architecture: every path below src or tools that a page of docs names is there", () => {
   const docs = readdirSync(new URL("docs/", root), { recursive: true, encoding: "utf8" });
   const pages = [...docs.map((page) => `docs/${page}`), "README.md", "CONTRIBUTING.md"].filter(
     (page) => page.endsWith(".md"),
@@ -30,7 +30,7 @@ test("docs: every path below src or tools that a page names is there", () => {
   assert.deepEqual(missing, []);
 });
 
-test("docs/architecture.md: every folder of src is in the table of folders", () => {
+test("architecture: every folder of src is in the table of docs/architecture.md", () => {
   const text = readFileSync(new URL("docs/architecture.md", root), "utf8");
   const folders = readdirSync(new URL("src/", root)).map((folder) => `src/${folder}`);
   assert.ok(folders.length > 15);

@@ -89,6 +89,9 @@ const nativeCodeStaysOutside: Plugin = {
       : null,
 };
 
+/** Modules of Node that are functions only and that no start needs: Node 26 loads much behind this one. */
+const LOADED_ON_USE: ReadonlySet<string> = new Set(["node:zlib"]);
+
 /**
  * An `import` of one of Node's modules reads all its exports, and behind some of them whole libraries
  * are loaded: a client for the web behind one of node:http's. The generated module reads only those
@@ -98,15 +101,27 @@ const nativeCodeStaysOutside: Plugin = {
 const builtInsAsTheyAre: Plugin = {
   name: "built-ins-as-they-are",
   resolveId: (id, _importer, { kind }) => {
-    if (!id.startsWith("node:")) return null;
-    return { id: `${VIRTUAL}${kind === "require-call" ? REQUIRED : ""}${id}` };
+    const name = LOADED_ON_USE.has(`node:${id}`) ? `node:${id}` : id;
+    if (!name.startsWith("node:")) return null;
+    return { id: `${VIRTUAL}${kind === "require-call" ? REQUIRED : ""}${name}` };
   },
   load: (id) => {
     const [, required, name] = BUILT_IN.exec(id) ?? [];
     if (name === undefined) return null;
     const module = `process.getBuiltinModule(${JSON.stringify(name)})`;
-    if (required !== undefined) return `module.exports = ${module};`;
-    const keys = Object.keys(process.getBuiltinModule(name) ?? {});
+    const isLater = LOADED_ON_USE.has(name);
+    if (required !== undefined) {
+      const later = `new Proxy({}, { get: (_, key) => ${module}[key] })`;
+      return `module.exports = ${isLater ? later : module};`;
+    }
+    const builtIn = process.getBuiltinModule(name) ?? {};
+    const keys = Object.keys(builtIn);
+    if (isLater) {
+      return keys
+        .filter((key) => /^[a-z]\w+$/.test(key) && typeof Reflect.get(builtIn, key) === "function")
+        .map((key) => `export const ${key} = (...args) => ${module}.${key}(...args);`)
+        .join("\n");
+    }
     return [
       `const $all = ${module};`,
       "const $get = (key) => $all[key];",
@@ -177,7 +192,7 @@ await bundle("src/entries/testing.ts", "testing.js", []);
 await bundle("src/cli/main.ts", ENTRY, [commandsAreOtherFiles]);
 await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
-copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
+copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.gz"));
 moveIntoPlace();
 await rememberCompiledCode();
 

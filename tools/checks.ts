@@ -1,5 +1,5 @@
 /**
- * The checks of the gate that are no tests: format and lint, types, layers, unused code, and whether
+ * The checks of the gate that are no tests: format and lint, types, layers, test names, unused code, and whether
  * the program can be built, which the tests that run it then need not do, several at the same time.
  */
 import { spawnSync } from "node:child_process";
@@ -19,6 +19,7 @@ const CHECKS: readonly Check[] = [
   ofPackage("types", "typescript/bin/tsc", "--noEmit"),
   ofPackage("types of the front end", "typescript/bin/tsc", "-p", "web"),
   ofPackage("layers", "tsx/dist/cli.mjs", "tools/layers.ts"),
+  ofPackage("test names", "tsx/dist/cli.mjs", "tools/test-names.ts"),
   ofPackage("unused exports and files", "knip/bin/knip.js", "--no-progress"),
   { name: "build", program: `${ROOT}k8ts`, args: ["--version"] },
 ];

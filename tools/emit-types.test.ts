@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { withPlainImports } from "./emit-types.ts";
 
-test("a file with the name of its importer's folder is found", () => {
+test("withPlainImports: a file with the name of its importer's folder is found", () => {
   const text = 'import type { Use } from "#api/expressions.ts";';
   assert.equal(
     withPlainImports("api/expressions/authentication.d.ts", text),
@@ -10,7 +10,7 @@ test("a file with the name of its importer's folder is found", () => {
   );
 });
 
-test("imports of our own become relative ones, others stay", () => {
+test("withPlainImports: imports of our own become relative ones, others stay", () => {
   const text = [
     'import type { Clock } from "#lib/time/clock.ts";',
     'import type { Key } from "./controller.ts";',

@@ -1,5 +1,5 @@
 /**
- * Writes src/api/generated/descriptions.json.gz: what every type and field is for, in the words of
+ * Writes src/api/generated/descriptions.gz: what every type and field is for, in the words of
  * the API's own documentation, which two packages carry in their declarations: kubernetes-models
  * (fields of object type have their own text there) and the client library (the other fields of
  * the versions that the first one lacks). The file is made when the project is built and is not
@@ -9,14 +9,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { DescriptionTable } from "#api/openapi/descriptions.ts";
+import { type DescriptionTable, descriptionLines } from "#api/openapi/descriptions.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { MODELS_FOLDER, modelsOfTypes } from "./client-models.ts";
 import { readInterfaceDescriptions } from "./interface-descriptions.ts";
 
 export const DESCRIPTIONS_FILE = fileURLToPath(
-  new URL("../src/api/generated/descriptions.json.gz", import.meta.url),
+  new URL("../src/api/generated/descriptions.gz", import.meta.url),
 );
 
 export function readDescriptions(): DescriptionTable {
@@ -53,7 +53,7 @@ function stableVersionOf(definition: string): string {
 
 export function writeDescriptions(): void {
   mkdirSync(dirname(DESCRIPTIONS_FILE), { recursive: true });
-  writeFileSync(DESCRIPTIONS_FILE, gzipSync(JSON.stringify(readDescriptions())));
+  writeFileSync(DESCRIPTIONS_FILE, gzipSync(descriptionLines(readDescriptions())));
 }
 
 /** A comment, and the class or field below it. */

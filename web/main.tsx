@@ -1,4 +1,4 @@
-/** Starts the front end: login, discovery, then the view that the URL names. */
+/** Starts the front end: login, then the view that the URL names, while discovery is loaded. */
 import { render } from "preact";
 import { App } from "./components/app.tsx";
 import { SignedOut, type SignedOutReason } from "./components/signed-out.tsx";
@@ -16,8 +16,13 @@ async function start(): Promise<void> {
     const { loggedIn, by } = await login();
     // The token of the session has expired: the page begins again with the login.
     if (loggedIn && by === "token") addEventListener(UNAUTHORIZED, () => void logout());
-    if (loggedIn) render(<App resources={await loadResources()} />, root);
-    else signedOut({ why: "login", by });
+    if (!loggedIn) {
+      signedOut({ why: "login", by });
+      return;
+    }
+    // The overview needs no discovery: it is asked for at the same time.
+    render(<App resources={undefined} />, root);
+    render(<App resources={await loadResources()} />, root);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     signedOut({ why: "unreachable", problem });

@@ -1,6 +1,6 @@
 /** CustomResourceDefinitions of the size of real ones, and objects of them. */
 
-const GROUP = "bench.example.com";
+export const GROUP = "bench.example.com";
 const FIELDS = 100;
 /** Real definitions describe each field in a sentence or two. */
 const DESCRIPTION =

@@ -18,7 +18,11 @@ export interface ManagerOptions {
   readonly keysOf: string;
 }
 
-export function startManager({ program, port, keysOf }: ManagerOptions): AsyncDisposable {
+export interface ManagerProcess extends AsyncDisposable {
+  readonly pid: number;
+}
+
+export function startManager({ program, port, keysOf }: ManagerOptions): ManagerProcess {
   const flags = [
     `--kubeconfig=${join(keysOf, "admin.kubeconfig")}`,
     `--master=https://127.0.0.1:${port}`,
@@ -30,7 +34,7 @@ export function startManager({ program, port, keysOf }: ManagerOptions): AsyncDi
   const [command, first] =
     program === "ours" ? [LAUNCHER, ["controller-manager"]] : [KUBE_CONTROLLER_MANAGER, []];
   const child = spawn(command, [...first, ...flags], { stdio: "ignore" });
-  return { [Symbol.asyncDispose]: () => ended(child) };
+  return { pid: child.pid!, [Symbol.asyncDispose]: () => ended(child) };
 }
 
 async function ended(child: ChildProcess): Promise<void> {

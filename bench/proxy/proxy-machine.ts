@@ -1,10 +1,10 @@
 /** A node inside a test machine with an API server, Services without real endpoints, and one with two pods. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PROGRAM } from "../../test/built-program.ts";
 import { POD_IPS, startNodeNetwork } from "../../test/e2e/proxy/node-network.ts";
+import { startControlPlane } from "./control-plane.ts";
 import { CHANGE_SCRIPT, CONNECT_SCRIPT, FILL_SCRIPT, FIRST_ANSWER_SCRIPT } from "./scripts.ts";
 
 export interface ProxyBench extends AsyncDisposable {
@@ -32,9 +32,7 @@ const REST_MS = 10_000;
 export async function startProxyBench(): Promise<ProxyBench> {
   const network = await startNodeNetwork();
   const { machine } = network;
-  const data = join(machine.dir, "up");
-  const tokens = join(machine.dir, "tokens.csv");
-  writeFileSync(tokens, 'bench,admin,1,"system:masters"\n');
+  const data = await startControlPlane(machine, "10.96.0.0/16");
   const script = async (place: string, code: string, ...args: string[]): Promise<number> => {
     const inside = place === "node" ? [] : ["ip", "netns", "exec", place];
     const command = [...inside, process.execPath, "-e", code, ...args];
@@ -42,20 +40,6 @@ export async function startProxyBench(): Promise<ProxyBench> {
     assert.equal(exitCode, 0, stderr);
     return Number(stdout);
   };
-  const up = machine.start(process.execPath, [
-    ...[PROGRAM, "up", "--foreground", "--no-node", "--data", data, "--token-auth-file", tokens],
-    ...["--service-cluster-ip-range", "10.96.0.0/16"],
-  ]);
-  await new Promise<void>((resolve, reject) => {
-    let said = "";
-    up.once("exit", () => reject(new Error(said)));
-    for (const stream of [up.stdout, up.stderr]) {
-      stream?.on("data", (chunk) => {
-        said += chunk;
-        if (said.includes("KUBECONFIG")) resolve();
-      });
-    }
-  });
   return {
     fill: async (services, endpoints) => {
       await script("node", FILL_SCRIPT, String(services), String(endpoints), POD_IPS.pod1);

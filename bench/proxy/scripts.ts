@@ -1,10 +1,11 @@
 /** Small programs that run inside the test machine; each prints one number. */
 
-const API = `
+export const API = `
 const https = require("https");
 const agent = new https.Agent({ keepAlive: true, maxSockets: 32, rejectUnauthorized: false });
 const call = (method, path, body) => new Promise((resolve, reject) => {
-  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const patch = path.includes("fieldManager=") ? "apply-patch+yaml" : "merge-patch+json";
+  const type = "application/" + (method === "PATCH" ? patch : "json");
   const headers = { authorization: "Bearer bench", "content-type": type };
   const request = https.request({ host: "127.0.0.1", port: 6443, path, method, agent, headers }, (reply) => {
     let text = "";
@@ -13,6 +14,16 @@ const call = (method, path, body) => new Promise((resolve, reject) => {
   request.on("error", reject).end(JSON.stringify(body));
 });
 const SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+`;
+
+/** Argument: a file with requests as JSON: method, path and body of each. Prints nothing. */
+export const APPLY_SCRIPT = `${API}
+(async () => {
+  for (const [method, path, body] of JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"))) {
+    await call(method, path, body).catch((error) => { throw new Error(path + ": " + error.message); });
+  }
+  process.exit();
+})();
 `;
 
 /** Arguments: Services, endpoints of each, the address of the pod behind the Service \`real\`. */

@@ -9,7 +9,7 @@ import { nodeOf, podOf, type Workload } from "./workloads.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../k8ts", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../../dist/k8ts.js", import.meta.url));
-const WATCH = fileURLToPath(new URL("watch-loop.ts", import.meta.url));
+const WATCH = fileURLToPath(new URL("../load/watch-loop.ts", import.meta.url));
 
 /** Milliseconds of processor time. The start of the program and the filling of its caches do not count. */
 export async function measureLongestTurn(workload: Workload): Promise<number> {

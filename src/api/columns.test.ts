@@ -29,10 +29,10 @@ const durations: readonly [ms: number, text: string][] = [
 
 describe("Table columns: cells", () => {
   for (const [ms, text] of durations) {
-    test(`${ms} ms is ${text}`, () => assert.equal(humanDuration(ms), text));
+    test(`humanDuration of ${ms} ms is ${text}`, () => assert.equal(humanDuration(ms), text));
   }
 
-  test("an age needs a timestamp", () => {
+  test("ageOf is <unknown> without a creationTimestamp", () => {
     assert.equal(ageOf(undefined, 0), "<unknown>");
     assert.equal(ageOf("2030-01-01T00:00:00Z", Date.parse("2030-01-01T00:01:00Z")), "60s");
   });

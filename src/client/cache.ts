@@ -3,7 +3,8 @@
  *
  * Promises:
  * 1. Objects are those the server sent, never changed, never copied unless the informer transforms them.
- * 2. Every index is kept with each change; asking one costs no scan.
+ * 2. Every index is kept with each change; asking one costs no scan. Those by namespace and by controller
+ *    are made by the first question.
  * 3. Listeners get each change once, after the cache shows it, in the server's order.
  * 4. `waitFor` resolves as soon as the cache is at least as new as a write, by a watch event or a list.
  */
@@ -33,6 +34,15 @@ export type IndexFunction<T> = (object: T) => readonly string[];
 
 const BY_NAMESPACE = "namespace";
 const BY_CONTROLLER = "controller";
+/** Every cache has them from the first question on: those that are never asked pay nothing for them. */
+const BUILT_IN: ReadonlyMap<string, IndexFunction<KubeObject>> = new Map([
+  [BY_NAMESPACE, ({ metadata }: KubeObject) => [metadata.namespace ?? ""]],
+  [
+    BY_CONTROLLER,
+    ({ metadata }: KubeObject) =>
+      (metadata.ownerReferences ?? []).flatMap((o) => (o.controller ? [o.uid] : [])),
+  ],
+]);
 
 export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #objects = new Map<string, T>();
@@ -41,13 +51,6 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #indexes = new Map<string, Index<T>>();
   readonly #events = new Emitter<{ change: Change<T> }>();
   readonly #arrivals = new OwnWrites();
-
-  constructor() {
-    this.addIndex(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ""]);
-    this.addIndex(BY_CONTROLLER, ({ metadata }) =>
-      (metadata.ownerReferences ?? []).flatMap((o) => (o.controller ? [o.uid] : [])),
-    );
-  }
 
   get size(): number {
     return this.#objects.size;
@@ -84,12 +87,17 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   }
 
   hasIndex(name: string): boolean {
-    return this.#indexes.has(name);
+    return this.#indexes.has(name) || BUILT_IN.has(name);
   }
 
   byIndex(name: string, value: string): Iterable<T> {
-    const index = this.#indexes.get(name);
-    if (index === undefined) throw new Error(`no index ${JSON.stringify(name)}`);
+    let index = this.#indexes.get(name);
+    if (index === undefined) {
+      const values = BUILT_IN.get(name);
+      if (values === undefined) throw new Error(`no index ${JSON.stringify(name)}`);
+      this.addIndex(name, values);
+      index = this.#indexes.get(name)!;
+    }
     return index.get(value);
   }
 

@@ -21,9 +21,14 @@ function world(limit: RateLimit | undefined) {
 
 describe("client rate limit (QPS): a limited transport", () => {
   const rows = [
-    { name: "no limit", limit: undefined, requests: 4, want: [0, 0, 0, 0] },
     {
-      name: "a burst, then one by one",
+      name: "without a limit all requests are sent at once",
+      limit: undefined,
+      requests: 4,
+      want: [0, 0, 0, 0],
+    },
+    {
+      name: "a burst is sent at once, then one request every 100 ms",
       limit: { perSecond: 10, burst: 2 },
       requests: 5,
       want: [0, 0, 100, 200, 300],

@@ -25,7 +25,7 @@ export interface InformerScope {
 
 export type SharedInformersOptions = Pick<
   InformerOptions<KubeObject>,
-  "clock" | "random" | "logger" | "slice"
+  "clock" | "random" | "logger" | "slice" | "transform"
 > & { readonly client: Client };
 
 export interface InformerHold<T extends KubeObject> {
@@ -51,13 +51,13 @@ export class SharedInformers {
 
   /** The informer of a kind and scope. It is created here and started by its first holder. */
   informer<T extends KubeObject>(kind: Typed<T>, scope: InformerScope = {}): Informer<T> {
-    return typed(kind, this.#entry(kind, scope).informer);
+    return informerOf(kind, this.#entry(kind, scope).informer);
   }
 
   /** The informer if it exists already. */
   find<T extends KubeObject>(kind: Typed<T>, scope: InformerScope = {}): Informer<T> | undefined {
     const shared = this.#shared.get(idOf(kind, scope));
-    return shared === undefined ? undefined : typed(kind, shared.informer);
+    return shared === undefined ? undefined : informerOf(kind, shared.informer);
   }
 
   /** Keeps the informer running until the signal aborts. */
@@ -71,7 +71,7 @@ export class SharedInformers {
     shared.running ??= shared.informer.run(signalForMany(shared.life.signal));
     const released = deferred<void>();
     onAbort(signal, () => void this.#release(idOf(kind, scope), shared).then(released.resolve));
-    return { informer: typed(kind, shared.informer), released: released.promise };
+    return { informer: informerOf(kind, shared.informer), released: released.promise };
   }
 
   async #release(id: string, shared: Shared): Promise<void> {
@@ -99,7 +99,13 @@ function idOf({ apiVersion, names }: ResourceRef, scope: InformerScope): string 
   return [apiVersion, names.plural, namespace, labelSelector, fieldSelector].join("\n");
 }
 
-/** An informer asks for one kind, so its cache holds what that kind's objects are. */
-function typed<T extends KubeObject>(_kind: Typed<T>, informer: Informer<KubeObject>): Informer<T> {
+/**
+ * The informer of a kind, which was found by it, with the type of its objects. The one cast of the registry:
+ * an informer asks for one kind, so its cache holds what that kind's objects are.
+ */
+export function informerOf<T extends KubeObject>(
+  _kind: Typed<T>,
+  informer: Informer<KubeObject>,
+): Informer<T> {
   return informer as unknown as Informer<T>;
 }

@@ -53,7 +53,7 @@ test("addAfter keeps the earliest time", async () => {
   clock[Symbol.dispose]();
 });
 
-test("retry waits longer each time until the key is forgotten", async () => {
+test("work queue: retry waits longer each time until the key is forgotten", async () => {
   const { clock, queue } = setUp();
   const delays = [];
   for (let i = 0; i < 4; i++) {
@@ -68,7 +68,7 @@ test("retry waits longer each time until the key is forgotten", async () => {
   clock[Symbol.dispose]();
 });
 
-test("back-off ends at 1000 seconds", () => {
+test("work queue: the backoff ends at 1000 seconds", () => {
   const { queue } = setUp();
   let last = 0;
   for (let i = 0; i < 40; i++) last = queue.retry("a");
@@ -87,7 +87,7 @@ test("WorkQueue: close ends the workers and takes nothing more", async () => {
   clock[Symbol.dispose]();
 });
 
-test("workqueue metrics have upstream's names", async () => {
+test("work queue: metrics have upstream's names (workqueue_depth)", async () => {
   const { clock, queue } = setUp();
   const metrics = new Metrics();
   const all = new QueueMetrics(metrics, clock);

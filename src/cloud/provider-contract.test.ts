@@ -32,5 +32,6 @@ function local(): ContractOptions {
 }
 
 for (const [name, options] of Object.entries({ simulated: simulated(), local: local() })) {
-  for (const check of providerChecks(options)) test(`${name}: ${check.name}`, check.run);
+  for (const check of providerChecks(options))
+    test(`cloud provider contract of ${name}: ${check.name}`, check.run);
 }

@@ -156,6 +156,21 @@ function node(name: string): Node {
     kind: "Node",
     metadata: { name, uid: `uid-${name}` },
     spec: {},
-    status: { addresses: [{ type: "InternalIP", address: "192.0.2.10" }] },
-  } as unknown as Node;
+    status: {
+      addresses: [{ type: "InternalIP", address: "192.0.2.10" }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
+      nodeInfo: {
+        machineID: "",
+        systemUUID: `uuid-${name}`,
+        bootID: "",
+        kernelVersion: "",
+        osImage: "",
+        containerRuntimeVersion: "",
+        kubeletVersion: "",
+        kubeProxyVersion: "",
+        operatingSystem: "linux",
+        architecture: "amd64",
+      },
+    },
+  };
 }

@@ -35,21 +35,41 @@ const rows: {
   want: readonly string[];
   rules?: readonly PolicyRule[];
 }[] = [
-  { name: "gone", role: undefined, want: [] },
-  { name: "not made of others", role: part("x", "sum", rule("pods")), others: [A], want: [] },
+  { name: "a ClusterRole that is gone needs nothing", role: undefined, want: [] },
   {
-    name: "made of those it selects, by name, each rule once",
+    name: "a ClusterRole without aggregationRule is left alone",
+    role: part("x", "sum", rule("pods")),
+    others: [A],
+    want: [],
+  },
+  {
+    name: "the rules of the selected ClusterRoles are joined by name, each rule once",
     role: sum([]),
     others: [B, OTHER, A],
     want: PATCH,
     rules: [rule("pods"), rule("nodes")],
   },
-  { name: "right", role: sum([rule("pods")]), others: [A, OTHER], want: [] },
-  { name: "none is left", role: sum([rule("pods")]), want: PATCH, rules: [] },
-  { name: "going", role: sum([], true), others: [A], want: [] },
+  {
+    name: "a ClusterRole that has its rules is not written",
+    role: sum([rule("pods")]),
+    others: [A, OTHER],
+    want: [],
+  },
+  {
+    name: "rules are emptied when no ClusterRole is selected",
+    role: sum([rule("pods")]),
+    want: PATCH,
+    rules: [],
+  },
+  {
+    name: "a ClusterRole that is being deleted is left alone",
+    role: sum([], true),
+    others: [A],
+    want: [],
+  },
 ];
 
-describe("a role made of others", () => {
+describe("clusterRoleAggregation", () => {
   for (const { name, role, others = [], want, rules } of rows) {
     test(name, () => {
       const outcome = clusterRoleAggregation.decide({ role, others }, 0);

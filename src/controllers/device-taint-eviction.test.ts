@@ -31,9 +31,9 @@ describe("deviceTaintEviction: decide", () => {
     going?: boolean;
     want: OutcomeText;
   }[] = [
-    { name: "no taint", devices: [], want: { writes: [] } },
+    { name: "a pod whose devices have no taint is left alone", devices: [], want: { writes: [] } },
     {
-      name: "no longer a taint",
+      name: "an eviction is cancelled when the taint is gone",
       devices: [],
       scheduled: "u",
       want: {
@@ -41,10 +41,19 @@ describe("deviceTaintEviction: decide", () => {
         events: ["Normal DeviceTaintManagerEviction: Cancelling deletion"],
       },
     },
-    { name: "that was another pod", devices: [], scheduled: "old", want: { writes: [] } },
-    { name: "tainted", devices: [{ taints: [taint("k")], tolerations: [] }], want: gone },
     {
-      name: "tolerated for ever",
+      name: "an eviction that was scheduled for another pod of the name is forgotten",
+      devices: [],
+      scheduled: "old",
+      want: { writes: [] },
+    },
+    {
+      name: "a pod with a tainted device is evicted",
+      devices: [{ taints: [taint("k")], tolerations: [] }],
+      want: gone,
+    },
+    {
+      name: "a pod that tolerates the taint without limit stays",
       devices: [{ taints: [taint("k")], tolerations: [tolerated("k")] }],
       want: { writes: [] },
     },
@@ -74,7 +83,7 @@ describe("deviceTaintEviction: decide", () => {
       want: gone,
     },
     {
-      name: "already going",
+      name: "a pod that is being deleted is left alone",
       devices: [{ taints: [taint("k")], tolerations: [] }],
       going: true,
       want: { writes: [] },
@@ -97,7 +106,7 @@ describe("deviceTaintEviction: decide", () => {
   }
 });
 
-describe("in a cluster", () => {
+describe("device taint eviction in a cluster", () => {
   test("only users of the tainted device go, each in its time", async () => {
     await using cluster = await start();
     await user(cluster, "plain", "d1");
@@ -143,7 +152,7 @@ describe("in a cluster", () => {
     );
   });
 
-  test("who has no node, or no reservation, uses nothing", async () => {
+  test("a pod without a node, or without a reservation of the claim, is not evicted", async () => {
     await using cluster = await start();
     await user(cluster, "waiting", "d1", [], { nodeName: "" });
     await user(cluster, "guest", "d1", [], { reserved: false });

@@ -7,6 +7,7 @@ import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { defineController } from "#runtime/controller.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { deploymentController } from "./deployment/deployment.ts";
@@ -14,7 +15,7 @@ import { garbageCollector } from "./garbage-collector.ts";
 import { replicaSetController } from "./replica-set.ts";
 
 const WATCHED = [configMapKind, namespaceKind, podKind, replicaSetKind, deploymentKind];
-const collector = garbageCollector(new ResourceSet(WATCHED));
+const newCollector = (workers?: number) => garbageCollector(new ResourceSet(WATCHED), workers);
 
 function owner(of: ConfigMap, block = true): OwnerReference {
   const { name = "", uid = "" } = of.metadata;
@@ -42,7 +43,7 @@ const remove = async (
 
 describe("controller: garbage collector in a cluster", () => {
   test("background: the owner goes at once, its dependents and theirs follow", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     const b = await map(cluster, "b", owner(a));
     await map(cluster, "c", owner(b));
@@ -52,7 +53,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("foreground: the owner waits for the dependents that block it", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     await map(cluster, "b", owner(a));
     await cluster.edit(
@@ -69,7 +70,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("orphan: the dependents stay, without their owner", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     await map(cluster, "b", owner(a));
     await remove(cluster, "a", "Orphan");
@@ -78,7 +79,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("a circle of two goes when one is deleted in the foreground", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     const b = await map(cluster, "b", owner(a));
     await cluster.edit(configMapKind, "a", (m) => void (m.metadata.ownerReferences = [owner(b)]));
@@ -88,7 +89,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("owners that never were, or have another uid, or live elsewhere, do not count", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     await map(cluster, "ghost", { apiVersion: "v1", kind: "ConfigMap", name: "absent", uid: "x" });
     await map(cluster, "impostor", { ...owner(a), uid: "another" });
@@ -107,15 +108,39 @@ describe("controller: garbage collector in a cluster", () => {
     assert.deepEqual(cluster.get(configMapKind, "half")?.metadata.ownerReferences, [owner(a)]);
   });
 
+  test("the server is asked once about an absent owner, however many dependents it had", async () => {
+    const collector = newCollector(1);
+    let gets = 0;
+    const counted = defineController({
+      ...collector,
+      observe: (caches, key, reader, remembered, moment) => {
+        const get: typeof reader.get = (...asked) => {
+          gets += 1;
+          return reader.get(...asked);
+        };
+        const { list, watch, ask, raw } = reader;
+        return collector.observe(caches, key, { get, list, watch, ask, raw }, remembered, moment);
+      },
+    });
+    await using cluster = await startCluster({ controllers: [counted] });
+    const a = await map(cluster, "a");
+    for (let i = 0; i < 10; i++) await map(cluster, `of-a-${i}`, owner(a));
+    await cluster.settle();
+    const before = gets;
+    await remove(cluster, "a", "Background");
+    assert.deepEqual(cluster.names(configMapKind), []);
+    assert.equal(gets - before, 1);
+  });
+
   test("an owner by its uid alone is none: its name must be right too", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     await map(cluster, "misnamed", { ...owner(a), name: "other" });
     assert.deepEqual(cluster.names(configMapKind), ["a"]);
   });
 
   test("a cluster-scoped object with a namespaced owner is kept, and OwnerRefInvalidNamespace is recorded", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const a = await map(cluster, "a");
     await cluster.seed(namespaceKind, {
       metadata: { name: "home", ownerReferences: [owner(a)] },
@@ -141,7 +166,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("an owner may be cluster-wide", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const home = await cluster.seed(namespaceKind, { metadata: { name: "home" } });
     await map(cluster, "kept", {
       apiVersion: "v1",
@@ -154,7 +179,7 @@ describe("controller: garbage collector in a cluster", () => {
 
   test("a deleted deployment takes its sets and pods along", async () => {
     await using cluster = await startCluster({
-      controllers: [collector, deploymentController, replicaSetController],
+      controllers: [newCollector(), deploymentController, replicaSetController],
     });
     const labels = { app: "web" };
     await cluster.seed(deploymentKind, {
@@ -179,7 +204,7 @@ describe("controller: garbage collector in a cluster", () => {
   });
 
   test("foreground: what has another owner stays, and lets the first one go", async () => {
-    await using cluster = await startCluster({ controllers: [collector] });
+    await using cluster = await startCluster({ controllers: [newCollector()] });
     const [a, z] = [await map(cluster, "a"), await map(cluster, "z")];
     await map(cluster, "only-a", owner(a));
     await map(cluster, "both", owner(a));

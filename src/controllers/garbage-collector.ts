@@ -31,6 +31,8 @@ const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 const BY_OWNER = "owner";
 const WORKERS = 20;
+/** As upstream's cache of absent owners. */
+const ABSENT_OWNERS_MAX = 500;
 
 export interface OwnerView {
   readonly reference: OwnerReference;
@@ -53,6 +55,7 @@ export function garbageCollector(
   workers = WORKERS,
 ): Controller<GarbageState | undefined> {
   const all = collectable(resources);
+  const absent = new Set<string>();
   return defineController<GarbageState | undefined>({
     name: "garbage-collector-controller",
     rule: "an object goes when none of its owners is there; what a foreground deletion waits for goes first",
@@ -63,7 +66,7 @@ export function garbageCollector(
       feed: (resource) => (isCollectable(resource) ? feedOf(resource, all) : undefined),
       indexes: (kind) => [{ kind, name: BY_OWNER, values: ownerUids }],
     },
-    observe: (caches, key, reader) => observe(caches, key, reader, all()),
+    observe: (caches, key, reader) => observe(caches, key, reader, all(), absent),
     decide: (state) => (state === undefined ? idle : decide(state)),
   });
 }
@@ -149,12 +152,15 @@ async function observe(
   key: Key,
   reader: Reader,
   all: readonly Resource[],
+  absent: Set<string>,
 ): Promise<GarbageState | undefined> {
   const resource = all.find((other) => idOf(other) === key.resource);
   const object = resource === undefined ? undefined : caches(resource).get(key.namespace, key.name);
   if (resource === undefined || object === undefined) return undefined;
   const references = object.metadata.ownerReferences ?? [];
-  const owners = await Promise.all(references.map((r) => viewOf(r, object, caches, reader, all)));
+  const owners = await Promise.all(
+    references.map((r) => viewOf(r, object, caches, reader, all, absent)),
+  );
   const stays = object.metadata.deletionTimestamp === undefined;
   if (stays && owners.every(({ state }) => state === "solid")) {
     return { resource, object, owners, dependents: [] };
@@ -169,6 +175,7 @@ async function viewOf(
   caches: Caches,
   reader: Reader,
   all: readonly Resource[],
+  absent: Set<string>,
 ): Promise<OwnerView> {
   const resource = resourceFor(reference, all);
   if (resource === undefined)
@@ -182,16 +189,19 @@ async function viewOf(
     return { reference, state: "impossible", ...elsewhere };
   if (cached !== undefined && !isElsewhere && cached.metadata.name === reference.name)
     return { reference, state: stateOf(cached) };
+  // The server gives every uid once: an owner that it does not have will not come any more, so one
+  // question is enough for all its dependents.
+  const id = JSON.stringify([idOf(resource), where, reference.name, reference.uid]);
+  if (absent.has(id)) return { reference, state: "absent", ...elsewhere };
   // The cache may be behind: absent is what the server says, not what the cache does not know.
   const live = await reader.get(resource, { namespace: where, name: reference.name });
-  if (!live.ok) {
-    if (live.status.code !== 404)
-      throw new Error(live.status.message ?? "cannot look the owner up");
-    return { reference, state: "absent", ...elsewhere };
-  }
-  if (live.value.metadata.uid !== reference.uid)
-    return { reference, state: "absent", ...elsewhere };
-  return { reference, state: stateOf(live.value) };
+  if (!live.ok && live.status.code !== 404)
+    throw new Error(live.status.message ?? "cannot look the owner up");
+  if (live.ok && live.value.metadata.uid === reference.uid)
+    return { reference, state: stateOf(live.value) };
+  if (absent.size >= ABSENT_OWNERS_MAX) absent.delete(absent.values().next().value!);
+  absent.add(id);
+  return { reference, state: "absent", ...elsewhere };
 }
 
 function stateOf(owner: KubeObject): "solid" | "waiting" {

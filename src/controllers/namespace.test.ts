@@ -37,7 +37,7 @@ const rows: {
   true?: Readonly<Record<string, string>>;
 }[] = [
   {
-    name: "nothing is left: it may go",
+    name: "an empty namespace is finalized",
     state: {},
     want: { writes: ["update Namespace shop/finalize"] },
   },
@@ -52,7 +52,7 @@ const rows: {
     want: { writes: [] },
   },
   {
-    name: "pods go first",
+    name: "pods are deleted first",
     state: { content: [content(podKind, {}), content(configMapKind, {}, {})] },
     want: { writes: ["update Namespace shop/status", "delete all pods"], recheckInMs: 100 },
     true: {
@@ -61,7 +61,7 @@ const rows: {
     },
   },
   {
-    name: "then everything else at once",
+    name: "all other resources are deleted at once",
     state: { content: [content(secretKind, {}), content(configMapKind, {})] },
     want: {
       writes: ["update Namespace shop/status", "delete all secrets", "delete all configmaps"],

@@ -37,11 +37,16 @@ const FAIL_AND_DELETE = { writes: ["patch Pod a/status", "delete Pod a"] };
 const NOTHING: OutcomeText = { writes: [] };
 
 const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
-  { name: "nothing", state: { about: "nothing" }, want: NOTHING },
+  { name: "a state without pods needs nothing", state: { about: "nothing" }, want: NOTHING },
   {
-    name: "deleted before it had a node",
+    name: "a pod that was deleted before it had a node is failed and deleted",
     state: { about: "pod", pod: pod("a", "Pending", { going: 30 }), node: undefined },
     want: FAIL_AND_DELETE,
+  },
+  {
+    name: "being deleted without grace, before it had a node: left to the server for two seconds",
+    state: { about: "pod", pod: pod("a", "Pending", { going: 0 }), node: undefined },
+    want: { writes: [], recheckInMs: 2_000 },
   },
   {
     name: "waiting for a node",
@@ -86,12 +91,12 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
     want: { writes: [], recheckInMs: 40_000 },
   },
   {
-    name: "and what is left of it",
+    name: "a pod of a missing node is looked at again when 40 seconds have passed",
     state: { about: "missing-node", pods: [pod("a", "Running")], sinceMs: NOW_MS - 39_999 },
     want: { writes: [], recheckInMs: 1 },
   },
   {
-    name: "then its pods go; those that have ended are not said to fail",
+    name: "after 40 seconds pods of a missing node are failed and deleted; ended ones are only deleted",
     state: {
       about: "missing-node",
       pods: [pod("a", "Running"), pod("bb", "Succeeded")],
@@ -109,7 +114,7 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
     want: { writes: ["delete Pod a", "delete Pod bb"] },
   },
   {
-    name: "no limit",
+    name: "threshold 0 keeps ended pods",
     state: { about: "ended", pods: [pod("a", "Failed")], threshold: 0 },
     want: NOTHING,
   },
@@ -120,7 +125,7 @@ describe("pod garbage collector", () => {
     test(name, () => assert.deepEqual(describeOutcome(collector.decide(state, NOW_MS)), want));
   }
 
-  test("since when a node is missing is remembered until it is back", () => {
+  test("the time since when a node is missing is remembered until it is back", () => {
     const state = { about: "missing-node", pods: [], sinceMs: undefined } as const;
     assert.equal(collector.decide(state, NOW_MS).remember, NOW_MS);
     const later = { ...state, sinceMs: NOW_MS };

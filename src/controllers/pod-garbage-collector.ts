@@ -25,6 +25,11 @@ import { PODS_BY_NODE, podsByNode } from "./shared/pods-by-node.ts";
 
 /** A node that disappears may come back: a kubelet registers itself again. */
 const QUARANTINE_MS = 40_000;
+/**
+ * The server deletes a pod without a node in two writes, the first of which sets deletionTimestamp.
+ * A pod that is still there after this time was left by a server that died between them.
+ */
+const UNSCHEDULED_GRACE_MS = 2_000;
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 const ENDED: Key = { resource: "ended", name: "ended" };
 
@@ -120,10 +125,13 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
 
 function decide(state: PodGarbageState, nowMs: number): Outcome<number> {
   switch (state.about) {
-    case "pod":
-      return isAbandoned(state.pod, state.node)
-        ? { writes: failAndDelete(state.pod), because: "no kubelet will end the deleted pod" }
-        : idle;
+    case "pod": {
+      const { pod, node } = state;
+      if (!isAbandoned(pod, node)) return idle;
+      const waitMs = unscheduledGraceMs(pod, nowMs);
+      if (waitMs > 0) return { recheckInMs: waitMs };
+      return { writes: failAndDelete(pod), because: "no kubelet will end the deleted pod" };
+    }
     case "missing-node":
       return decideMissing(state, nowMs);
     case "ended": {
@@ -171,6 +179,13 @@ function isAbandoned(pod: Pod, node: Node | undefined): boolean {
   if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
   if ((pod.spec.nodeName ?? "") === "") return true;
   return node !== undefined && isGivenUp(node);
+}
+
+/** How long a pod without a node is still left to the server that deletes it. */
+function unscheduledGraceMs({ metadata, spec }: Pod, nowMs: number): number {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  if ((spec.nodeName ?? "") !== "" || deletionGracePeriodSeconds !== 0) return 0;
+  return Date.parse(deletionTimestamp ?? "") + UNSCHEDULED_GRACE_MS - nowMs;
 }
 
 function isGivenUp({ spec, status }: Node): boolean {

@@ -4,6 +4,7 @@ import type { ReplicaSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { build } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { replicaSetController } from "./replica-set.ts";
 
@@ -35,6 +36,45 @@ const activeNames = (cluster: Cluster): readonly string[] =>
     .list(podKind)
     .filter(({ metadata }: Pod) => metadata.deletionTimestamp === undefined)
     .map(({ metadata }) => metadata.name ?? "");
+
+describe("replica set: changes of pods that concern it", () => {
+  const ownerReferences = [
+    { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "1", controller: true },
+  ];
+  const pod = build<Pod>(podKind, {
+    metadata: { name: "web-1", namespace: "default", uid: "2", labels: LABELS, ownerReferences },
+    status: { phase: "Pending", conditions: [{ type: "Ready", status: "False" }] },
+  });
+  const changed = (draft: Draft<Pod>): Pod =>
+    build<Pod>(podKind, {
+      metadata: { ...pod.metadata, ...draft.metadata },
+      status: { ...pod.status, ...draft.status },
+      spec: { ...pod.spec, ...draft.spec },
+    });
+  const READY = [{ type: "Ready", status: "True" }];
+  const rows = [
+    { name: "binding to a node", next: changed({ spec: { nodeName: "n" } }), concerns: false },
+    { name: "a start", next: changed({ status: { phase: "Running" } }), concerns: false },
+    { name: "Ready", next: changed({ status: { conditions: READY } }), concerns: true },
+    { name: "the end", next: changed({ status: { phase: "Failed" } }), concerns: true },
+    {
+      name: "a deletion",
+      next: changed({ metadata: { deletionTimestamp: AT } }),
+      concerns: true,
+    },
+    { name: "other labels", next: changed({ metadata: { labels: { app: "x" } } }), concerns: true },
+    { name: "another pod of the name", next: changed({ metadata: { uid: "3" } }), concerns: true },
+    { name: "its removal", next: undefined, concerns: true },
+  ];
+  const [, feed] = replicaSetController.feeds;
+  for (const { name, next, concerns } of rows) {
+    test(`${name}: ${concerns ? "reconciles" : "does not reconcile"} the ReplicaSet`, () => {
+      const caches = (): never => assert.fail("needs no cache");
+      const keys = feed?.keysOfChange?.({ next, old: pod }, caches) ?? [];
+      assert.equal(keys.length > 0, concerns);
+    });
+  }
+});
 
 describe("replica set", () => {
   test("makes pods from its template, owned by it, and counts them", async () => {

@@ -18,6 +18,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   because,
   type Caches,
+  type Change,
   defineController,
   type IndexSpec,
   idle,
@@ -38,7 +39,15 @@ import { withoutZeros } from "./shared/counters.ts";
 import { claim, controllerOf, controllerReference } from "./shared/ownership.ts";
 import { podsToDelete } from "./shared/pod-ranking.ts";
 import { createPod, deletePod } from "./shared/pod-writes.ts";
-import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from "./shared/pods.ts";
+import {
+  availableAtMs,
+  isActive,
+  isAvailable,
+  isReady,
+  isTerminating,
+  podFromTemplate,
+  readyCondition,
+} from "./shared/pods.ts";
 
 /** Pods that one decision may create or delete. */
 const BURST_MAX = 500;
@@ -80,7 +89,11 @@ export const replicaSetController = defineController<ReplicaState | undefined>({
   rule: "as many pods as replicas asks for: surplus pods are deleted, missing ones created",
   feeds: [
     { kind: replicaSetKind, keys: ownKey },
-    { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, replicaSetKind) },
+    {
+      kind: podKind,
+      keys: (pod: Pod, caches) => keysOfPod(pod, caches, replicaSetKind),
+      keysOfChange,
+    },
   ],
   indexes: [orphanPods],
   observe: (caches, key) => observe(caches, key),
@@ -101,6 +114,27 @@ export function keysOfPod<
   return [...caches(kind).list(namespace)]
     .filter(({ spec }) => matchesLabels(selectorFor(spec.selector), pod.metadata.labels))
     .flatMap(ownKey);
+}
+
+function keysOfChange({ next, old }: Change<Pod>, caches: Caches): readonly Key[] {
+  if (next !== undefined && old !== undefined && countsAlike(next, old)) return [];
+  return [next, old].flatMap((pod) =>
+    pod === undefined ? [] : keysOfPod(pod, caches, replicaSetKind),
+  );
+}
+
+/** Whether a set counts the pod as it did before: its binding or a restart changes nothing. */
+function countsAlike(next: Pod, old: Pod): boolean {
+  const [ready, was] = [readyCondition(next), readyCondition(old)];
+  return (
+    next.metadata.uid === old.metadata.uid &&
+    isActive(next) === isActive(old) &&
+    isTerminating(next) === isTerminating(old) &&
+    ready?.status === was?.status &&
+    ready?.lastTransitionTime === was?.lastTransitionTime &&
+    semanticEqual(next.metadata.labels, old.metadata.labels) &&
+    semanticEqual(next.metadata.ownerReferences, old.metadata.ownerReferences)
+  );
 }
 
 function selectorFor(selector: unknown): Selector {
@@ -227,14 +261,16 @@ function statusOf(
 ): ReplicaSetStatus {
   const { minReadySeconds = 0, template } = set.spec;
   const templateLabels = selectorFromLabels(template.metadata.labels ?? {});
-  const count = (test: (pod: Pod) => boolean): number => active.filter(test).length;
+  let [fullyLabeledReplicas, readyReplicas, availableReplicas] = [0, 0, 0];
+  for (const pod of active) {
+    if (matchesLabels(templateLabels, pod.metadata.labels)) fullyLabeledReplicas += 1;
+    if (!isReady(pod)) continue;
+    readyReplicas += 1;
+    if (isAvailable(pod, minReadySeconds, nowMs)) availableReplicas += 1;
+  }
   return {
     replicas: active.length,
-    ...withoutZeros({
-      fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
-      readyReplicas: count(isReady),
-      availableReplicas: count((pod) => (availableAtMs(pod, minReadySeconds) ?? Infinity) <= nowMs),
-    }),
+    ...withoutZeros({ fullyLabeledReplicas, readyReplicas, availableReplicas }),
     ...(form.countsTerminating ? { terminatingReplicas: terminating.length } : {}),
     ...(set.metadata.generation === undefined
       ? {}
@@ -276,6 +312,7 @@ function nextAvailableInMs(
   nowMs: number,
 ): number | undefined {
   const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  if (minReadySeconds === 0) return undefined; // a ready pod is available at once
   const times = active
     .map((pod) => availableAtMs(pod, minReadySeconds) ?? Infinity)
     .filter((atMs) => atMs > nowMs && atMs < Infinity);

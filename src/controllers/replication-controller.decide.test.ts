@@ -57,7 +57,7 @@ const rows: {
   status?: ReplicationController["status"];
 }[] = [
   {
-    name: "its pods are its own",
+    name: "pods of the ReplicationController are counted",
     replicas: 1,
     pods: [{ name: "a", ready: true }],
     want: { writes: ["update ReplicationController old/status"] },
@@ -71,14 +71,14 @@ const rows: {
     },
   },
   {
-    name: "those that go are not counted, not even as such",
+    name: "pods that are being deleted are in no count of the status",
     replicas: 1,
     pods: [{ name: "a" }, { name: "b", going: true }],
     want: { writes: ["update ReplicationController old/status"] },
     status: { observedGeneration: 1, replicas: 1, fullyLabeledReplicas: 1, conditions: [] },
   },
   {
-    name: "a ReplicaSet's pod is none of its business",
+    name: "a pod of a ReplicaSet is left alone",
     replicas: 1,
     pods: [{ name: "a", owner: "ReplicaSet" }],
     want: { writes: ["create Pod old-", "update ReplicationController old/status"] },
@@ -90,13 +90,13 @@ const rows: {
     want: { writes: ["patch Pod a", "update ReplicationController old/status"] },
   },
   {
-    name: "one that no longer matches is let go",
+    name: "a pod that no longer matches the selector is released",
     replicas: 0,
     pods: [{ name: "a", labels: { app: "other" } }],
     want: { writes: ["patch Pod a", "update ReplicationController old/status"] },
   },
   {
-    name: "nothing can be made without a template",
+    name: "without a template no pod is created",
     replicas: 1,
     pods: [],
     template: false,
@@ -143,6 +143,6 @@ async function observed(controller: ReplicationController, pods: readonly Pod[])
     { namespace: "default", name: "old" },
     {} as Reader,
     undefined,
-    { nowMs: 0, signal: new AbortController().signal },
+    { nowMs: 0, elapsedMs: () => 0, signal: new AbortController().signal },
   );
 }

@@ -38,7 +38,7 @@ const rows: {
     used: { pods: "3", "requests.cpu": "1500m", "limits.cpu": "1500m" },
   },
   {
-    name: "but they count as objects",
+    name: "count/pods counts pods that have ended, too",
     spec: { hard: { "count/pods": "10" } },
     objects: [[podKind, PODS]],
     used: { "count/pods": "4" },

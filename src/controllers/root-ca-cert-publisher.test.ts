@@ -23,23 +23,27 @@ const map = (data: Readonly<Record<string, string>>, annotations = right.metadat
   });
 
 const rows: { name: string; phase?: string; published?: ConfigMap; want: readonly string[] }[] = [
-  { name: "missing", want: [`create ConfigMap ${NAME}`] },
-  { name: "right", published: map({ "ca.crt": "CA" }), want: [] },
-  { name: "another", published: map({ "ca.crt": "old" }), want: [`update ConfigMap ${NAME}`] },
+  { name: "a missing ConfigMap is created", want: [`create ConfigMap ${NAME}`] },
+  { name: "a ConfigMap with the CA is left alone", published: map({ "ca.crt": "CA" }), want: [] },
   {
-    name: "more than it should have",
+    name: "a ConfigMap with another CA is updated",
+    published: map({ "ca.crt": "old" }),
+    want: [`update ConfigMap ${NAME}`],
+  },
+  {
+    name: "a ConfigMap with other keys is updated",
     published: map({ "ca.crt": "CA", x: "y" }),
     want: [`update ConfigMap ${NAME}`],
   },
   {
-    name: "without its description",
+    name: "a ConfigMap without its annotation is updated",
     published: map({ "ca.crt": "CA" }, {}),
     want: [`update ConfigMap ${NAME}`],
   },
-  { name: "a namespace that is emptied", phase: "Terminating", want: [] },
+  { name: "a terminating namespace gets none", phase: "Terminating", want: [] },
 ];
 
-describe("the authority that every namespace can read", () => {
+describe("rootCaCertPublisher (ConfigMap kube-root-ca.crt)", () => {
   for (const { name, phase = "Active", published, want } of rows) {
     test(name, () => {
       const outcome = controller.decide({ namespace: namespace(phase), published }, 0);

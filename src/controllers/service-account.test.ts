@@ -16,26 +16,34 @@ const namespace = (phase: string, isGoing = false): Namespace =>
 const account = build(serviceAccountKind, { metadata: { name: "default", namespace: "shop" } });
 
 const rows = [
-  { name: "it has one", state: { namespace: namespace("Active"), account }, want: [] },
   {
-    name: "it lacks one",
+    name: "a namespace that has it is left alone",
+    state: { namespace: namespace("Active"), account },
+    want: [],
+  },
+  {
+    name: "a namespace without it gets it",
     state: { namespace: namespace("Active"), account: undefined },
     want: ["create ServiceAccount default"],
   },
   {
-    name: "it is emptied",
+    name: "a terminating namespace gets none",
     state: { namespace: namespace("Terminating"), account: undefined },
     want: [],
   },
   {
-    name: "it is going",
+    name: "a namespace that is being deleted gets none",
     state: { namespace: namespace("Active", true), account: undefined },
     want: [],
   },
-  { name: "it is gone", state: { namespace: undefined, account }, want: [] },
+  {
+    name: "a namespace that is gone needs nothing",
+    state: { namespace: undefined, account },
+    want: [],
+  },
 ];
 
-describe("the default account of a namespace", () => {
+describe("ServiceAccount default of a namespace", () => {
   for (const { name, state, want } of rows) {
     test(name, () => {
       assert.deepEqual(describeOutcome(serviceAccountController.decide(state, 0)), {

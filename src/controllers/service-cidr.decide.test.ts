@@ -36,15 +36,19 @@ const rows: {
   want: OutcomeText;
   ready?: string;
 }[] = [
-  { name: "a new one is held", range: range("r", "10.0.0.0/24", { held: false }), want: UPDATE },
   {
-    name: "one that is held is ready",
+    name: "a new ServiceCIDR gets its finalizer",
+    range: range("r", "10.0.0.0/24", { held: false }),
+    want: UPDATE,
+  },
+  {
+    name: "a ServiceCIDR with its finalizer becomes Ready",
     range: range("r", "10.0.0.0/24"),
     want: STATUS,
     ready: "True Kubernetes Service CIDR is ready",
   },
   {
-    name: "one that is needed stays",
+    name: "a deleted ServiceCIDR with IPAddresses stays",
     range: GOING,
     addresses: [address("10.0.0.9")],
     afterMs: 60_000,
@@ -53,7 +57,7 @@ const rows: {
       "False There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR",
   },
   {
-    name: "not where another range holds the address",
+    name: "a deleted ServiceCIDR goes when another one holds its IPAddresses",
     range: GOING,
     others: [range("o", "10.0.0.8/29")],
     addresses: [address("10.0.0.9")],
@@ -66,10 +70,15 @@ const rows: {
     afterMs: 4_000,
     want: { writes: [], recheckInMs: 6_000 },
   },
-  { name: "then it goes", range: GOING, afterMs: 10_000, want: UPDATE },
+  {
+    name: "a deleted ServiceCIDR without IPAddresses loses its finalizer after ten seconds",
+    range: GOING,
+    afterMs: 10_000,
+    want: UPDATE,
+  },
 ];
 
-describe("a range of addresses for Services", () => {
+describe("ServiceCIDR", () => {
   for (const { name, range: of, others = [], addresses = [], afterMs = 0, want, ready } of rows) {
     test(name, () => {
       const state = { range: of, others, addresses };

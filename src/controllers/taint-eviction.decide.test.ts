@@ -36,10 +36,18 @@ const CANCELLED: OutcomeText = {
 const soon = { uid: "uid-p", dueMs: NOW_MS + 5_000 };
 
 const rows: { name: string; state: Partial<EvictionState>; want: OutcomeText }[] = [
-  { name: "nothing wrong", state: { pod: pod([]), taints: [] }, want: NOTHING },
-  { name: "not tolerated", state: { pod: pod([]), taints: [LOST] }, want: EVICT },
   {
-    name: "tolerated for ever",
+    name: "a pod on a node without taints is left alone",
+    state: { pod: pod([]), taints: [] },
+    want: NOTHING,
+  },
+  {
+    name: "a pod that does not tolerate a taint is evicted",
+    state: { pod: pod([]), taints: [LOST] },
+    want: EVICT,
+  },
+  {
+    name: "a pod that tolerates the taint without limit stays",
     state: { pod: pod([tolerate("lost")]), taints: [LOST] },
     want: NOTHING,
   },
@@ -54,12 +62,12 @@ const rows: { name: string; state: Partial<EvictionState>; want: OutcomeText }[]
     want: { writes: [], recheckInMs: 7_000 },
   },
   {
-    name: "one of two not tolerated",
+    name: "a pod that tolerates one of two taints is evicted",
     state: { pod: pod([tolerate("lost", 60)]), taints: [LOST, SICK] },
     want: EVICT,
   },
   {
-    name: "a time that runs is not begun anew",
+    name: "a running tolerationSeconds is not restarted",
     state: { pod: pod([tolerate("lost", 60)]), taints: [LOST], scheduled: soon },
     want: { writes: [], recheckInMs: 5_000 },
   },

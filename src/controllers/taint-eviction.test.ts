@@ -34,9 +34,14 @@ describe("taint eviction", () => {
     taints: readonly Taint[];
     afterSeconds: number | undefined;
   }[] = [
-    { name: "no toleration", tolerations: [], taints: [TAINT], afterSeconds: 0 },
     {
-      name: "tolerated for ever",
+      name: "a pod without a toleration is evicted at once",
+      tolerations: [],
+      taints: [TAINT],
+      afterSeconds: 0,
+    },
+    {
+      name: "a toleration without tolerationSeconds keeps the pod",
       tolerations: [{ key: "k", operator: "Exists" }],
       taints: [TAINT],
       afterSeconds: undefined,
@@ -57,7 +62,7 @@ describe("taint eviction", () => {
       afterSeconds: 60,
     },
     {
-      name: "one of two is not tolerated",
+      name: "a pod that tolerates one of two taints is evicted at once",
       tolerations: [{ key: "k", operator: "Exists" }],
       taints: [TAINT, OTHER],
       afterSeconds: 0,

@@ -20,22 +20,52 @@ function job(ttl: number | undefined, type: string, status = "True", going = fal
 }
 
 const rows: { name: string; job: Job | undefined; afterMs: number; want: OutcomeText }[] = [
-  { name: "gone", job: undefined, afterMs: 0, want: NOTHING },
-  { name: "no limit", job: job(undefined, "Complete"), afterMs: 1e12, want: NOTHING },
-  { name: "not finished", job: job(5, "Suspended"), afterMs: 1e12, want: NOTHING },
-  { name: "not true", job: job(5, "Complete", "False"), afterMs: 1e12, want: NOTHING },
-  { name: "going already", job: job(5, "Failed", "True", true), afterMs: 1e12, want: NOTHING },
+  { name: "a Job that is gone needs nothing", job: undefined, afterMs: 0, want: NOTHING },
   {
-    name: "a moment before",
+    name: "a Job without ttlSecondsAfterFinished is kept",
+    job: job(undefined, "Complete"),
+    afterMs: 1e12,
+    want: NOTHING,
+  },
+  {
+    name: "a Job that has not finished is kept",
+    job: job(5, "Suspended"),
+    afterMs: 1e12,
+    want: NOTHING,
+  },
+  {
+    name: "a Job whose condition Complete is False is kept",
+    job: job(5, "Complete", "False"),
+    afterMs: 1e12,
+    want: NOTHING,
+  },
+  {
+    name: "a Job that is being deleted is left alone",
+    job: job(5, "Failed", "True", true),
+    afterMs: 1e12,
+    want: NOTHING,
+  },
+  {
+    name: "a Job is looked at again when its TTL ends",
     job: job(5, "Complete"),
     afterMs: 4_999,
     want: { writes: [], recheckInMs: 1 },
   },
-  { name: "now", job: job(5, "Complete"), afterMs: 5_000, want: { writes: ["delete Job j"] } },
-  { name: "at once", job: job(0, "Failed"), afterMs: 0, want: { writes: ["delete Job j"] } },
+  {
+    name: "a Job is deleted when its TTL has passed",
+    job: job(5, "Complete"),
+    afterMs: 5_000,
+    want: { writes: ["delete Job j"] },
+  },
+  {
+    name: "a TTL of 0 deletes the Job at once",
+    job: job(0, "Failed"),
+    afterMs: 0,
+    want: { writes: ["delete Job j"] },
+  },
 ];
 
-describe("a Job with a time to live", () => {
+describe("ttlAfterFinished of a Job", () => {
   for (const { name, job: of, afterMs, want } of rows) {
     test(name, () => {
       const outcome = ttlAfterFinished.decide(of, Date.parse(ENDED) + afterMs);

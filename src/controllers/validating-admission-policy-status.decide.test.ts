@@ -6,12 +6,17 @@ import { describeOutcome, written } from "#testing/decisions.ts";
 import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";
 
 const rows = [
-  { name: "new", generation: 1, seen: undefined, want: true },
-  { name: "seen", generation: 1, seen: 1, want: false },
-  { name: "changed since", generation: 3, seen: 2, want: true },
+  { name: "a new policy gets a status", generation: 1, seen: undefined, want: true },
+  {
+    name: "a policy whose generation was observed is left alone",
+    generation: 1,
+    seen: 1,
+    want: false,
+  },
+  { name: "a policy that has changed gets a new status", generation: 3, seen: 2, want: true },
 ];
 
-describe("the status of a policy", () => {
+describe("observedGeneration of a ValidatingAdmissionPolicy", () => {
   for (const { name, generation, seen, want } of rows) {
     test(name, () => {
       const policy = build(validatingAdmissionPolicyKind, {
@@ -25,7 +30,8 @@ describe("the status of a policy", () => {
       assert.equal(status?.observedGeneration, want ? generation : undefined);
     });
   }
-  test("gone", () => assert.deepEqual(validatingAdmissionPolicyStatus.decide(undefined, 0), {}));
+  test("a policy that is gone needs nothing", () =>
+    assert.deepEqual(validatingAdmissionPolicyStatus.decide(undefined, 0), {}));
 });
 
 test("expressionWarnings: a custom kind is checked by its published schema", () => {

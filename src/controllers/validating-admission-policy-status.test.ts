@@ -4,7 +4,7 @@ import { validatingAdmissionPolicyKind } from "#api/kinds/admissionregistration/
 import { startCluster } from "#testing/cluster.ts";
 import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";
 
-test("the generation of a policy is noted once it is seen", async () => {
+test("ValidatingAdmissionPolicy: status.observedGeneration follows the generation", async () => {
   await using cluster = await startCluster({ controllers: [validatingAdmissionPolicyStatus] });
   const status = () => cluster.get(validatingAdmissionPolicyKind, "p")?.status;
   await cluster.seed(validatingAdmissionPolicyKind, {

@@ -9,7 +9,8 @@ import {
   podResource,
   serviceResource,
 } from "#client/node-resources.ts";
-import type { SharedInformers } from "#client/shared-informers.ts";
+import type { ObjectSource } from "./object-source.ts";
+import { trimNamespace, trimPod, trimService, trimSlice } from "./trim-objects.ts";
 import type { PodAddresses } from "./zone/pod-addresses.ts";
 import type { Zone } from "./zone/zone.ts";
 
@@ -21,17 +22,20 @@ export interface ZoneFeed {
 }
 
 /** Headless Services have their endpoints in slices that no proxy needs, so all slices are watched. */
-export function feedZone(zone: Zone, informers: SharedInformers, signal: AbortSignal): ZoneFeed {
+export function feedZone(zone: Zone, objects: ObjectSource, signal: AbortSignal): ZoneFeed {
   const feeds = [
-    feed(informers, namespaceResource, signal, {
+    feed(objects, namespaceResource, signal, {
+      trim: trimNamespace,
       put: ({ metadata }) => zone.addNamespace(metadata.name ?? ""),
       remove: ({ metadata }) => zone.removeNamespace(metadata.name ?? ""),
     }),
-    feed(informers, serviceResource, signal, {
+    feed(objects, serviceResource, signal, {
+      trim: trimService,
       put: (service) => zone.putService(service),
       remove: (service) => zone.removeService(service),
     }),
-    feed(informers, endpointSliceResource, signal, {
+    feed(objects, endpointSliceResource, signal, {
+      trim: trimSlice,
       put: (slice) => zone.putSlice(slice),
       remove: (slice) => zone.removeSlice(slice),
     }),
@@ -43,27 +47,27 @@ export function feedZone(zone: Zone, informers: SharedInformers, signal: AbortSi
 }
 
 /** Only for configurations whose answers depend on the addresses of pods: there may be very many. */
-export function feedPods(
-  pods: PodAddresses,
-  informers: SharedInformers,
-  signal: AbortSignal,
-): ZoneFeed {
-  const sink = { put: (pod: Pod) => pods.put(pod), remove: (pod: Pod) => pods.remove(pod) };
-  return feed(informers, podResource, signal, sink);
+export function feedPods(pods: PodAddresses, objects: ObjectSource, signal: AbortSignal): ZoneFeed {
+  return feed(objects, podResource, signal, {
+    trim: trimPod,
+    put: (pod: Pod) => pods.put(pod),
+    remove: (pod: Pod) => pods.remove(pod),
+  });
 }
 
 interface Sink<T> {
+  trim(object: T): T;
   put(object: T): void;
   remove(object: T): void;
 }
 
 function feed<T extends KubeObject>(
-  informers: SharedInformers,
+  objects: ObjectSource,
   kind: Typed<T>,
   signal: AbortSignal,
   sink: Sink<T>,
 ): ZoneFeed {
-  const { informer, released } = informers.hold(kind, {}, signal);
+  const { informer, released } = objects.follow(kind, (object) => sink.trim(object), signal);
   informer.on(({ next, old }) => {
     if (next !== undefined) sink.put(next);
     else if (old !== undefined) sink.remove(old);

@@ -19,6 +19,7 @@ import { type DnsConfig, defaultConfig, needsPods } from "./config/dns-config.ts
 import { feedPods, feedZone, type ZoneFeed } from "./feed-zone.ts";
 import { type FollowedConfigMap, followCorefile } from "./follow-corefile.ts";
 import type { Upstream } from "./forward/resolv-conf.ts";
+import { ownSource, sharedSource } from "./object-source.ts";
 import { createRequestMetrics } from "./server/request-metrics.ts";
 import { Responder } from "./server/responder.ts";
 import { Routes } from "./server/routes.ts";
@@ -75,13 +76,15 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const ttlSeconds = options.ttlSeconds ?? TTL_SECONDS;
   const zone = new Zone({ clusterDomain, ttlSeconds });
   const informers = options.informers ?? new SharedInformers({ client, clock, random, logger });
-  const feed = feedZone(zone, informers, signal);
+  const objects =
+    options.informers === undefined ? ownSource(options) : sharedSource(options.informers);
+  const feed = feedZone(zone, objects, signal);
   const first = options.config ?? defaultConfig(options.upstreams ?? []);
   const configured = new ConfiguredRoutes(options, metrics, signal);
   const pods = new PodAddresses();
   let podFeed: ZoneFeed | undefined;
   const use = (config: DnsConfig): void => {
-    if (needsPods(config)) podFeed ??= feedPods(pods, informers, signal);
+    if (needsPods(config)) podFeed ??= feedPods(pods, objects, signal);
     configured.use(config);
   };
   use(first);

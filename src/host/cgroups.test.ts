@@ -13,8 +13,16 @@ describe("cgroups that a node needs", () => {
       mounted: ["cpu", "cpuacct", "cpuset", "memory", "pids"],
       refusal: undefined,
     },
-    { name: "hidden by ip netns exec", mounted: [], refusal: "has none (" },
-    { name: "no memory", mounted: ["cpu", "cpuacct", "cpuset"], refusal: "has no memory (" },
+    {
+      name: "a node whose cgroups are hidden by ip netns exec is refused",
+      mounted: [],
+      refusal: "has none (",
+    },
+    {
+      name: "a node without the memory controller is refused",
+      mounted: ["cpu", "cpuacct", "cpuset"],
+      refusal: "has no memory (",
+    },
   ];
   for (const { name, mounted, refusal } of cases) {
     test(name, async () => {

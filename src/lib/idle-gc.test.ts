@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { collectWhenIdle, type Heap, ownHeap } from "./idle-gc.ts";
+import { collectWhenIdle, type Heap, type IdleGcOptions, ownHeap } from "./idle-gc.ts";
 import { VirtualClock } from "./time/virtual-clock.ts";
 
 const MB = 1024 * 1024;
@@ -10,6 +10,7 @@ const LOOK_MS = 2_000;
 async function collectedAt(
   samples: readonly (readonly [megabytes: number, utilization: number])[],
   leftMegabytes = 40,
+  options: IdleGcOptions = {},
 ): Promise<number[]> {
   const clock = new VirtualClock();
   const collected: number[] = [];
@@ -24,7 +25,7 @@ async function collectedAt(
     },
   };
   const life = new AbortController();
-  collectWhenIdle(clock, heap, life.signal);
+  collectWhenIdle(clock, heap, life.signal, options);
   for (look = 0; look < samples.length; look++) {
     left = undefined;
     await clock.advance(LOOK_MS);
@@ -75,6 +76,12 @@ describe("idle GC: a heap is collected", () => {
   for (const { name, samples, at } of rows) {
     test(name, async () => assert.deepEqual(await collectedAt(samples), at));
   }
+
+  test("quietMs: not before it has been quiet for so long, counted anew after work", async () => {
+    const quiet = [160, 0] as const;
+    const samples = [quiet, quiet, [160, 0.5] as const, quiet, quiet, quiet, quiet];
+    assert.deepEqual(await collectedAt(samples, 40, { quietMs: 4 * LOOK_MS }), [6]);
+  });
 
   test("not again for what is needed", async () => {
     const quiet = Array.from({ length: 6 }, () => [160, 0] as const);

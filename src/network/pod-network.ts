@@ -19,6 +19,7 @@ import { setSysctl } from "#host/sysctl.ts";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -70,10 +71,7 @@ export interface RunningPodNetwork {
 }
 
 export function runPodNetwork(options: PodNetworkOptions, signal: AbortSignal): RunningPodNetwork {
-  const ready = deferred<void>();
-  const done = run(options, ready.resolve, signal);
-  done.catch(ready.reject);
-  return { ready: ready.promise, done };
+  return readyAndDone((onReady) => run(options, onReady, signal));
 }
 
 /** Removes what a pod network with these marks left in this network namespace. */

@@ -128,7 +128,7 @@ test("a TLS server with the material and a client with the admin's certificate t
 });
 
 describe("ClusterPki: later starts", () => {
-  test("keep everything", () => {
+  test("a second start keeps all keys and certificates", () => {
     const first = ClusterPki.open(options()).material;
     assert.deepEqual(ClusterPki.open(options()).material, first);
   });

@@ -17,20 +17,20 @@ const addresses: Record<string, string> = {
   "0:0:0:0:0:ffff:1.2.3.4": V4_IN_V6,
 };
 
-describe("an address", () => {
+describe("tryIpBytes of an address", () => {
   for (const [text, want] of Object.entries(addresses)) {
-    test(text, () => {
+    test(`${text} is ${want}`, () => {
       assert.notEqual(isIP(text), 0);
       assert.equal(tryIpBytes(text)?.toString("hex"), want);
     });
   }
 });
 
-describe("no address", () => {
+describe("tryIpBytes of other texts", () => {
   const others = ["", "kubernetes", "1.2.3", "1.2.3.256", "01.2.3.4", "1.2.3.4.5", "1.2.3.4:80"];
   const wrongV6 = [":", ":::", "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "g::"];
   for (const text of [...others, ...wrongV6, "1:2:3:4:5:6:7:8::", "::1.2.3", "::1.2.3.4:5", "1:"]) {
-    test(JSON.stringify(text), () => {
+    test(`${JSON.stringify(text)} is no IP address`, () => {
       assert.equal(isIP(text), 0);
       assert.equal(tryIpBytes(text), undefined);
     });

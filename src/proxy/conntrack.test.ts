@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { decideStaleFlows, parseFlows } from "./conntrack.ts";
+import { decideStaleFlows, parseFlows, selectionsOf } from "./conntrack.ts";
 import type { ServicePortRules } from "./rules/service-rules.ts";
 
 const LINE = (destination: string, port: number, reply: string): string =>
@@ -41,3 +41,16 @@ for (const { name, line, stale } of rows) {
     assert.equal(found.length, stale);
   });
 }
+
+test("UDP conntrack entries of many clients to one endpoint are deleted by one command", () => {
+  const lines = Array.from({ length: 500 }, (_, i) =>
+    LINE("10.96.0.10", 53, i < 499 ? "10.0.0.2" : "10.0.0.3").replace("sport=4000", `sport=${i}`),
+  );
+  const select = (reply: string): string[] => [
+    ...["--orig-dst", "10.96.0.10", "--orig-port-dst", "53"],
+    ...["--reply-src", reply, "--reply-port-src", "5353"],
+  ];
+  const flows = parseFlows(lines.join("\n"));
+  assert.equal(flows.length, 500);
+  assert.deepEqual(selectionsOf(flows), [select("10.0.0.2"), select("10.0.0.3")]);
+});

@@ -35,11 +35,8 @@ export async function removeStaleUdpFlows(
     return;
   }
   const stale = decideStaleFlows(parseFlows(stdout), services, nodeAddresses);
-  for (const flow of stale) {
-    await runProgram("conntrack", [
-      ...["-D", ...flags, "--orig-src", flow.source, "--orig-dst", flow.destination],
-      ...["--orig-port-src", `${flow.sourcePort}`, "--orig-port-dst", `${flow.destinationPort}`],
-    ]);
+  for (const selection of selectionsOf(stale)) {
+    await runProgram("conntrack", ["-D", ...flags, ...selection]);
   }
   if (stale.length > 0) logger.info("stale UDP conntrack entries deleted", { count: stale.length });
 }
@@ -64,6 +61,18 @@ export function decideStaleFlows(
     const sockets = byAddress.get(`${destination} ${destinationPort}`);
     return sockets !== undefined && !sockets.has(`${replySource} ${replySourcePort}`);
   });
+}
+
+/**
+ * Arguments of `conntrack -D` that select the flows. Flows of all clients from one address of a Service to
+ * one endpoint are one selection: a busy DNS server has thousands of them.
+ */
+export function selectionsOf(flows: readonly UdpFlow[]): readonly (readonly string[])[] {
+  const selections = flows.map((flow) => [
+    ...["--orig-dst", flow.destination, "--orig-port-dst", `${flow.destinationPort}`],
+    ...["--reply-src", flow.replySource, "--reply-port-src", `${flow.replySourcePort}`],
+  ]);
+  return [...new Map(selections.map((selection) => [selection.join(" "), selection])).values()];
 }
 
 export function parseFlows(text: string): UdpFlow[] {

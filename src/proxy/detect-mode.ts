@@ -3,14 +3,11 @@
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { ProxyMode } from "./proxy-mode.ts";
 import { IptablesWriter } from "./writers/iptables/iptables-writer.ts";
 import { NftablesWriter } from "./writers/nftables/nftables-writer.ts";
 import { UserspaceWriter } from "./writers/userspace/userspace-writer.ts";
 import type { RuleWriter } from "./writers/writer.ts";
-
-export type ProxyMode = "nftables" | "iptables" | "userspace";
-
-export const PROXY_MODES: readonly ProxyMode[] = ["nftables", "iptables", "userspace"];
 
 /** Nftables if the kernel and the program are there, otherwise iptables. */
 export async function detectMode(): Promise<ProxyMode> {

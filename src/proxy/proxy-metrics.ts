@@ -1,6 +1,6 @@
 /** The metrics of the proxy, under upstream's names. */
 import type { Bind, Counter, Gauge, Histogram, Metrics } from "#lib/metrics.ts";
-import type { ProxyMode } from "./detect-mode.ts";
+import type { ProxyMode } from "./proxy-mode.ts";
 
 const SYNC = "kubeproxy_sync_proxy_rules";
 const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024];

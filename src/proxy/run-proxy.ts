@@ -27,18 +27,19 @@ import {
 } from "#client/node-resources.ts";
 import { pathExists } from "#host/files.ts";
 import { interfaceAddresses } from "#host/interface-addresses.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { WakeUp } from "#lib/async/wake-up.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import { PROXY_MODES, type ProxyMode, removeRules, writerOf } from "./detect-mode.ts";
+import { removeRules, writerOf } from "./detect-mode.ts";
 import { startPageServer } from "./health/page-server.ts";
 import { ProxyHealth } from "./health/proxy-health.ts";
 import { ServiceHealthServers } from "./health/service-health-servers.ts";
 import { createSlicePacker, packService } from "./packed-objects.ts";
 import { addProxyMetrics } from "./proxy-metrics.ts";
+import { PROXY_MODES, type ProxyMode } from "./proxy-mode.ts";
 import {
   type DetectLocalMode,
   decideBaseRules,
@@ -64,6 +65,10 @@ export interface ProxyOptions {
   /** Of the modes by interface: its name, or the beginning of it. */
   readonly podInterface?: string;
   readonly nodePortAddresses?: NodePortSetting;
+  /** The node's own address, if not the one of the Node object. */
+  readonly nodeIp?: string;
+  /** Whether node ports answer at 127.0.0.1, as far as the mode can do it. */
+  readonly localhostNodePorts?: boolean;
   readonly masqueradeAll?: boolean;
   /** 14 unless given. */
   readonly masqueradeBit?: number;
@@ -95,11 +100,7 @@ const OTHER_PROXIES = `!${PROXY_NAME_LABEL}`;
 const NO_HEADLESS = `!service.kubernetes.io/headless,${OTHER_PROXIES}`;
 
 export function runProxy(options: ProxyOptions, signal: AbortSignal): RunningProxy {
-  const ready = deferred<void>();
-  const done = run(options, ready.resolve, signal);
-  done.catch(ready.reject);
-  ready.promise.catch(() => undefined); // `done` rejects with the same error
-  return { ready: ready.promise, done };
+  return readyAndDone((onReady) => run(options, onReady, signal));
 }
 
 async function run(options: ProxyOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
@@ -146,10 +147,10 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     counts.endpointChanges().add(1);
     triggers.add(next, old);
   });
-  let facts = nodeFactsOf(undefined, nodeName);
+  let facts = nodeFactsOf(undefined, nodeName, options.nodeIp);
   nodes.on(({ next }) => {
     const before = JSON.stringify(facts);
-    facts = nodeFactsOf(next, nodeName);
+    facts = nodeFactsOf(next, nodeName, options.nodeIp);
     health.isNodeEligible = isEligible(next);
     if (JSON.stringify(facts) === before) return;
     table.markAll();
@@ -183,6 +184,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
             ...(options.podInterface === undefined ? {} : { podInterface: options.podInterface }),
             nodePortAddresses: options.nodePortAddresses ?? defaultNodePortAddresses(mode),
             interfaceAddresses: interfaceAddresses(),
+            localhostNodePorts: mode === "iptables" && (options.localhostNodePorts ?? true),
             masqueradeAll: options.masqueradeAll ?? false,
             masqueradeBit: options.masqueradeBit ?? MASQUERADE_BIT_DEFAULT,
             serviceCidrs: [...ranges.cache.list()].flatMap(({ spec }) => spec.cidrs ?? []),

@@ -128,6 +128,8 @@ export type Measure<State> = (
 /** When an observation is made, and until when it may go on: for reads beyond the caches. */
 export interface Moment {
   readonly nowMs: number;
+  /** Monotonic, to measure how long a read takes. */
+  elapsedMs(): number;
   readonly signal: AbortSignal;
 }
 

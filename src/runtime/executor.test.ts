@@ -8,6 +8,7 @@ import { failure, forbiddenStatus } from "#api/meta/status.ts";
 import { Cache } from "#client/cache.ts";
 import { Client } from "#client/client.ts";
 import type { Call, Transport } from "#client/transport.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import { seededRandom } from "#lib/random.ts";
 import { build } from "#testing/build.ts";
@@ -95,6 +96,30 @@ describe("execute: order of writes", () => {
       assert.deepEqual([...cluster.names(configMapKind)].sort(), wanted.sort());
     });
   }
+
+  test("a batch goes on while one of its answers is late, with at most one request more in flight than succeeded", async () => {
+    await using cluster = await startCluster();
+    const late = deferred<void>();
+    let [inFlight, answered, most] = [0, 0, 0];
+    const slow: Transport = {
+      send: async (call, signal) => {
+        inFlight += 1;
+        assert.ok(inFlight <= 1 + answered, `${inFlight} in flight after ${answered} answers`);
+        most = Math.max(most, inFlight);
+        if (nameIn(call) === "n1") await late.promise;
+        const answer = await cluster.transport.send(call, signal);
+        inFlight -= 1;
+        answered += 1;
+        if (answered === 99) late.resolve();
+        return answer;
+      },
+      watch: (...call) => cluster.transport.watch(...call),
+      raw: (...call) => cluster.transport.raw(...call),
+    };
+    const { done } = await executed(cluster, [batch(100)], { transport: slow });
+    assert.equal(done, 100);
+    assert.ok(most > 8, `${most} in flight at most`);
+  });
 
   test("no round of a batch is larger than 500 requests", async () => {
     await using cluster = await startCluster();
@@ -436,7 +461,13 @@ function executed(cluster: Cluster, writes: Writes, parts: Parts = {}): Promise<
 class Rounds implements Transport {
   readonly rounds: string[][] = [];
   readonly #server: Transport;
-  #round: { readonly names: string[]; readonly complete: Promise<void> } | undefined;
+  #round:
+    | {
+        readonly names: string[];
+        readonly complete: Promise<void>;
+        readonly sent: Promise<unknown>[];
+      }
+    | undefined;
 
   constructor(server: Transport) {
     this.#server = server;
@@ -445,14 +476,18 @@ class Rounds implements Transport {
   async send(call: Call, signal?: AbortSignal): ReturnType<Transport["send"]> {
     const name = nameIn(call);
     if (this.#round === undefined) {
-      this.#round = { names: [], complete: nextTurn() };
+      this.#round = { names: [], complete: nextTurn(), sent: [] };
       this.rounds.push(this.#round.names);
     }
-    const { names, complete } = this.#round;
+    const { names, complete, sent } = this.#round;
     names.push(name);
     await complete;
     this.#round = undefined;
-    return name.startsWith("refused") ? failure(REFUSAL) : this.#server.send(call, signal);
+    const answer = name.startsWith("refused") ? failure(REFUSAL) : this.#server.send(call, signal);
+    sent.push(Promise.resolve(answer));
+    await nextTurn();
+    await Promise.all(sent); // all answers of a round come at once
+    return answer;
   }
 
   watch(...call: Parameters<Transport["watch"]>): ReturnType<Transport["watch"]> {

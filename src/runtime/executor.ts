@@ -3,8 +3,10 @@
  *
  * Promises:
  * 1. Writes go out in order; the first that the server refuses ends the rest.
- * 2. A batch goes out in rounds of 1, 2, 4, 8 …: a refusal ends it after the round, so that a cause
- *    that refuses all (a quota, say) costs one request, not thousands.
+ * 2. A batch begins slowly: first one request, then, for every success, two more, up to
+ *    `IN_FLIGHT_MAX` at a time (1, 2, 4, 8 … for each round trip). A refusal lets those that are under
+ *    way finish and ends it, so that a cause that refuses all (a quota, say) costs one request, not
+ *    thousands.
  * 3. A write whose effect is already there (a delete of a deleted object) is a success.
  * 4. Events about a write are recorded when its outcome is known.
  * 5. It returns only after the caches show every write that succeeded, so that the next decision
@@ -23,7 +25,7 @@ import type { EventNote, Outcome, RefusedWrite } from "./controller.ts";
 import type { Write } from "./writes.ts";
 
 const VISIBLE_WITHIN_MS = 30_000;
-const BATCH_ROUND_MAX = 500;
+const IN_FLIGHT_MAX = 500;
 
 /** Where the executor looks whether a write has arrived; kinds without an informer are not waited for. */
 export type FindCache = (
@@ -35,6 +37,10 @@ export interface Execution {
   readonly refused: RefusedWrite | undefined;
 }
 
+const NOTHING_DONE: Execution = { done: 0, refused: undefined };
+/** Made once: the error that `abort` makes by itself comes with a stack trace, for every reconcile. */
+const WAIT_ENDED = "the writes are carried out";
+
 export async function execute(
   writes: NonNullable<Outcome["writes"]>,
   client: Client,
@@ -43,6 +49,7 @@ export async function execute(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Execution> {
+  if (writes.length === 0) return NOTHING_DONE;
   const arrivals: Promise<void>[] = [];
   const waiting = new AbortController();
   const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
@@ -65,33 +72,51 @@ export async function execute(
   try {
     for (const step of writes) {
       const batch = isBatch(step) ? step : [step];
-      const outcome = await inRounds(batch, carryOut);
+      const outcome = await withSlowStart(batch, carryOut);
       done += outcome.done;
       refused = outcome.refused;
       if (refused !== undefined) break;
     }
     await allArrived(arrivals, clock, signal);
   } finally {
-    waiting.abort();
+    waiting.abort(WAIT_ENDED);
   }
   return { done, refused };
 }
 
-async function inRounds(
+/** Nothing waits for the slowest of a round: an answer sends the next ones at once. */
+function withSlowStart(
   writes: readonly Write[],
   carryOut: (write: Write) => Promise<RefusedWrite | undefined>,
 ): Promise<Execution> {
-  let done = 0;
-  for (let size = 1; done < writes.length; size = Math.min(size * 2, BATCH_ROUND_MAX)) {
-    const round = writes.slice(done, done + size);
-    const outcomes = await Promise.all(round.map(carryOut));
-    const refused = outcomes.find((outcome) => outcome !== undefined);
-    if (refused !== undefined) {
-      return { done: done + outcomes.filter((outcome) => outcome === undefined).length, refused };
-    }
-    done += round.length;
-  }
-  return { done, refused: undefined };
+  return new Promise((resolve, reject) => {
+    let [sent, done, inFlight] = [0, 0, 0];
+    let isOver = false;
+    let refused: { readonly index: number; readonly write: RefusedWrite } | undefined;
+    const sendNext = (): void => {
+      const inFlightMax = Math.min(1 + done, IN_FLIGHT_MAX);
+      while (!isOver && inFlight < inFlightMax && sent < writes.length) {
+        const index = sent++;
+        inFlight += 1;
+        carryOut(writes[index]!).then((outcome) => settled(index, outcome), failed);
+      }
+      if (inFlight === 0) resolve({ done, refused: refused?.write });
+    };
+    const settled = (index: number, outcome: RefusedWrite | undefined): void => {
+      inFlight -= 1;
+      if (outcome === undefined) done += 1;
+      else {
+        isOver = true;
+        if (refused === undefined || index < refused.index) refused = { index, write: outcome };
+      }
+      sendNext();
+    };
+    const failed = (error: unknown): void => {
+      isOver = true;
+      reject(error);
+    };
+    sendNext();
+  });
 }
 
 function send(write: Write, client: Client, signal: AbortSignal): Promise<Result<unknown>> {

@@ -7,12 +7,15 @@ import type { KubeObject } from "#api/kind.ts";
 import { type Cache, keyOf } from "#client/cache.ts";
 import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
+import type { Informer } from "#client/informer.ts";
 import { QueueMetrics } from "#client/queue-metrics.ts";
-import { SharedInformers } from "#client/shared-informers.ts";
+import { informerOf, SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
+import { lazy } from "#lib/lazy.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -49,6 +52,8 @@ export interface RuntimeOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly recorder: EventRecorder;
+  /** Reduces the objects of the caches, as `transform` of an informer. */
+  readonly transform?: (object: KubeObject) => KubeObject;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
@@ -126,7 +131,12 @@ export class Runtime {
    */
   async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
     const signal = signalForMany(until);
-    const loops = controllers.map((controller) => this.#prepare(controller, signal));
+    const loops: (() => Promise<void>)[] = [];
+    for (const controller of controllers) {
+      loops.push(this.#prepare(controller, signal));
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
+    }
     await Promise.all(loops.map((loop) => loop()));
   }
 
@@ -203,39 +213,50 @@ export class Runtime {
 
   /** Resolves when the objects of a resource that came are there and queued, or it went, or is late. */
   async #loaded(feed: Feed, feeding: Feeding, until: AbortSignal): Promise<void> {
-    const life = new AbortController();
-    onAbort(until, () => life.abort());
     const { synced } = this.#informers.informer(feed.kind);
-    const late = this.#options.clock.sleep(SYNC_WITHIN_MS, life.signal).catch(() => undefined);
-    await Promise.race([synced, late]);
-    life.abort();
+    const over = deferred<void>();
+    onAbort(until, over.resolve);
+    const late = this.#options.clock.schedule(SYNC_WITHIN_MS, over.resolve);
+    await Promise.race([synced, over.promise]);
+    late.cancel();
     if (!until.aborted) await this.#addAll(feed, feeding);
   }
 
   /** Asked many times for each change of an object, so it remembers by the kind itself. */
   #cachesFor(controller: string): Caches {
-    const known = new WeakMap<object, Cache<KubeObject>>();
+    const known = new WeakMap<object, Informer<KubeObject>>();
     return <T extends KubeObject>(kind: Typed<T>) => {
-      let cache = known.get(kind);
-      if (cache === undefined) {
-        cache = this.#informers.find<KubeObject>(kind)?.cache;
-        if (cache === undefined) {
+      let informer = known.get(kind);
+      if (informer === undefined) {
+        informer = this.#informers.find<KubeObject>(kind);
+        if (informer === undefined) {
           throw new Error(`${controller} reads ${idOf(kind)}, which is not among its feeds`);
         }
-        known.set(kind, cache);
+        known.set(kind, informer);
       }
-      return typed(kind, cache);
+      return informerOf(kind, informer).cache;
     };
   }
 
   async #work(loop: Loop, signal: AbortSignal): Promise<void> {
     const { controller, queue } = loop;
+    // A series is looked up by the text of its labels: too much for every reconcile.
+    const counters = new Map<string, Counter>();
+    const count = (result: string): Counter => {
+      let counter = counters.get(result);
+      if (counter === undefined) {
+        counter = this.#reconciles(controller.name, result);
+        counters.set(result, counter);
+      }
+      return counter;
+    };
+    const seconds = lazy(() => this.#seconds(controller.name));
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       while (loop.syncing.size > 0 && !signal.aborted) await Promise.all(loop.syncing);
       const startMs = this.#options.clock.elapsedMs();
       const result = await this.#reconcile(loop, key, signal);
-      this.#reconciles(controller.name, result).add(1);
-      this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
+      count(result).add(1);
+      seconds().observe((this.#options.clock.elapsedMs() - startMs) / 1000);
       queue.done(key);
       const over = this.#slice.over();
       if (over !== undefined) await over;
@@ -255,7 +276,8 @@ export class Runtime {
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
-      const moment = { nowMs: clock.nowMs(), signal };
+      const elapsedMs = (): number => clock.elapsedMs();
+      const moment = { nowMs: clock.nowMs(), elapsedMs, signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
       const decidedMs = clock.nowMs();
@@ -362,11 +384,6 @@ function repeat(
   });
   const cancel = (): void => timer.cancel();
   signal.addEventListener("abort", cancel, { once: true });
-}
-
-/** An informer asks for one kind, so its cache holds what that kind's objects are. */
-function typed<T extends KubeObject>(_kind: Typed<T>, cache: Cache<KubeObject>): Cache<T> {
-  return cache as unknown as Cache<T>;
 }
 
 function idOfKey({ resource, namespace, name }: Key): string {

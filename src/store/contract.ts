@@ -121,6 +121,11 @@ export interface RangeOptions {
   readonly startAfter?: string;
   /** Entries come with an empty value. */
   readonly keysOnly?: boolean;
+  /**
+   * Values may be parts of larger memory, which is held as long as one of them is: for a reader that keeps
+   * most of them.
+   */
+  readonly packed?: boolean;
 }
 
 export interface RangeAnswer {

@@ -201,3 +201,44 @@ function with32(file: Buffer, offset: number, value: number): Buffer {
   for (const page of [0, 4_096]) changed.writeUInt32LE(value, page + offset);
   return changed;
 }
+
+test("embedded: a packed range has the values of a plain one, small and large, after a restart too", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "k8ts-store-"));
+  const sizes = [0, 1, 900, 8_191, 8_192, 8_193, 65_000, 70_000, 1_500_000, 3, 20_000];
+  const filledWith = (size: number, n: number): Uint8Array =>
+    Buffer.alloc(size, `${n}:${"x".repeat(n)}`);
+  const check = async (store: Store): Promise<void> => {
+    const { entries } = await store.range("/k/", { packed: true });
+    const first = entries.map(({ value }) => text(value));
+    const plain = await store.range("/k/");
+    assert.deepEqual(
+      entries.map(({ value }) => text(value)),
+      first,
+      "a later read does not change what was read",
+    );
+    assert.deepEqual(
+      first,
+      plain.entries.map(({ value }) => text(value)),
+    );
+  };
+  try {
+    {
+      await using store = await openEmbeddedStore({ directory, clock: systemClock });
+      for (const [n, size] of sizes.entries()) {
+        await store.put(`/k/${n + 10}`, filledWith(size, n));
+        await store.put(`/k/${n + 10}`, filledWith(size, n + 1));
+      }
+      await store.put("/k/gone", bytes("1"));
+      await store.delete("/k/gone");
+      await check(store);
+    }
+    await using store = await openEmbeddedStore({ directory, clock: systemClock });
+    await check(store);
+    const { entries, remaining } = await store.range("/k/1", { limit: 3 });
+    assert.deepEqual([entries.map(({ key }) => key), remaining], [["/k/10", "/k/11", "/k/12"], 7]);
+    await store.put("/k/105", bytes("new"));
+    assert.equal((await store.range("/k/10")).entries.length, 2);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});

@@ -19,9 +19,9 @@ const seeds = process.env.K8TS_SEED
 /** For hundreds of flushes of a disk that may be slow, one after the other. */
 const TIME = { timeout: 120_000 };
 
-describe("random operations", TIME, () => {
+describe("random operations agree with a model of the store", TIME, () => {
   for (const seed of seeds) {
-    test(`memory, seed ${seed}`, async () => {
+    test(`memory store, seed ${seed}`, async () => {
       using clock = new VirtualClock();
       let current = createMemoryStore({ clock });
       await walk(current, {
@@ -40,7 +40,7 @@ describe("random operations", TIME, () => {
   }
 
   for (const seed of seeds.slice(0, Math.ceil(seeds.length / 3))) {
-    test(`embedded, seed ${seed}`, async () => {
+    test(`embedded store, seed ${seed}`, async () => {
       const directory = await mkdtemp(join(tmpdir(), "k8ts-random-"));
       using clock = new VirtualClock();
       let current = await openEmbeddedStore({ directory, clock });

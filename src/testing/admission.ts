@@ -64,7 +64,7 @@ export async function admitWith<T extends KubeObject>(
     options: {},
     dryRun: false,
     user: { name: "tester", groups: ["system:authenticated"] },
-    signal: new AbortController().signal,
+    client: new AbortController(),
     warn: (text) => void warnings.push(text),
     annotate: (key, value) => {
       annotations[key] = value;

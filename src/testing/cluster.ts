@@ -11,7 +11,6 @@
  */
 import { setMaxListeners } from "node:events";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
-import type { Result } from "#api/meta/status.ts";
 import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { User } from "#apiserver/request/request.ts";
 import type { ApiServer } from "#apiserver/server.ts";
@@ -27,14 +26,14 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
-import { completed, type Draft } from "./build.ts";
+import type { Draft } from "./build.ts";
 import { notingRefusals } from "./secured.ts";
+import { editObject, getObject, NAMESPACE, seedObject } from "./server-objects.ts";
 import { startMemoryServer } from "./start-memory-server.ts";
 
 export type { Draft } from "./build.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
-const NAMESPACE = "default";
 /** Controllers that write for ever never settle: a test must say so instead of hanging. */
 const SETTLE_ROUNDS_MAX = 1_000;
 
@@ -156,10 +155,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Writes the object as it is, with defaults, status and all. */
   async seed<T extends KubeObject>(kind: KindOf<T>, draft: Draft<T>): Promise<T> {
-    const object = completed(kind, draft);
-    if (kind.scope === "Namespaced") object.metadata.namespace ??= NAMESPACE;
-    kind.defaults?.(object);
-    const created = unwrap(await this.#parts.server.objects.create(kind, object as T));
+    const created = await seedObject(this.#parts.server, kind, draft);
     await this.settle();
     return created;
   }
@@ -170,17 +166,13 @@ export class Cluster implements AsyncDisposable {
     change: (draft: DeepDraft<T>) => void,
     namespace = NAMESPACE,
   ): Promise<T> {
-    const where = kind.scope === "Namespaced" ? namespace : "";
-    const result = await this.#parts.server.objects.mutate(kind, where, name, (draft) => {
-      change(draft);
-      return undefined;
-    });
+    const edited = await editObject(this.#parts.server, kind, { namespace, name }, change);
     await this.settle();
-    return unwrap(result);
+    return edited;
   }
 
   get<T extends KubeObject>(kind: KindOf<T>, name: string, namespace = NAMESPACE): T | undefined {
-    return this.#parts.server.objects.get(kind, kind.scope === "Namespaced" ? namespace : "", name);
+    return getObject(this.#parts.server, kind, { namespace, name });
   }
 
   list<T extends KubeObject>(kind: KindOf<T>, namespace?: string): readonly T[] {
@@ -218,9 +210,4 @@ export class Cluster implements AsyncDisposable {
     await this.#parts.running;
     await this.#parts.server.done;
   }
-}
-
-function unwrap<T>(result: Result<T>): T {
-  if (!result.ok) throw new Error(result.status.message ?? "refused");
-  return result.value;
 }

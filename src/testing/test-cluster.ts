@@ -17,7 +17,6 @@ import { setMaxListeners } from "node:events";
 import { loadAll } from "js-yaml";
 import type { Draft as DeepDraft, Kind, KindOf, KubeObject } from "#api/kind.ts";
 import { parseDuration } from "#api/meta/duration.ts";
-import type { Result } from "#api/meta/status.ts";
 import type { User } from "#apiserver/request/request.ts";
 import type { ApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
@@ -31,12 +30,13 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { DEFAULT_HISTORY } from "#store/local/auto-compaction.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
-import { completed, type Draft } from "./build.ts";
+import type { Draft } from "./build.ts";
 import { ClusterComponents, COMPONENTS, type ComponentName } from "./cluster-components.ts";
 import { Faults } from "./faults.ts";
 import { type HttpsAccess, openHttpsAccess } from "./https-access.ts";
 import { NodeAccess } from "./node-access.ts";
 import { type LogOptions, readLogs } from "./read-logs.ts";
+import { editObject, getObject, NAMESPACE, seedObject, unwrap } from "./server-objects.ts";
 import { startMemoryServer } from "./start-memory-server.ts";
 
 export type { Draft } from "./build.ts";
@@ -45,7 +45,6 @@ export type { Faults } from "./faults.ts";
 export type { LogOptions } from "./read-logs.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
-const NAMESPACE = "default";
 const HEARTBEAT = "10s";
 /** Components that write for ever never settle: a test must say so instead of hanging. */
 const SETTLE_ROUNDS_MAX = 10_000;
@@ -207,10 +206,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Writes the object as it is, with defaults, status and all. */
   async seed<T extends KubeObject>(kind: KindOf<T>, draft: Draft<T>): Promise<T> {
-    const object = completed(kind, draft);
-    if (kind.scope === "Namespaced") object.metadata.namespace ??= NAMESPACE;
-    kind.defaults?.(object);
-    const created = unwrap(await this.#parts.server.objects.create(kind, object as T));
+    const created = await seedObject(this.#parts.server, kind, draft);
     await this.settle();
     return created;
   }
@@ -222,17 +218,13 @@ export class Cluster implements AsyncDisposable {
     change: (draft: DeepDraft<T>) => void,
     namespace = NAMESPACE,
   ): Promise<T> {
-    const where = kind.scope === "Namespaced" ? namespace : "";
-    const result = await this.#parts.server.objects.mutate(kind, where, name, (draft) => {
-      change(draft);
-      return undefined;
-    });
+    const edited = await editObject(this.#parts.server, kind, { namespace, name }, change);
     await this.settle();
-    return unwrap(result);
+    return edited;
   }
 
   get<T extends KubeObject>(kind: KindOf<T>, name: string, namespace = NAMESPACE): T | undefined {
-    return this.#parts.server.objects.get(kind, kind.scope === "Namespaced" ? namespace : "", name);
+    return getObject(this.#parts.server, kind, { namespace, name });
   }
 
   /** Of one namespace, or of all. */
@@ -336,9 +328,4 @@ function durationMs(duration: string | number): number {
   const parsed = parseDuration(duration);
   if (!parsed.ok) throw new Error(parsed.error);
   return Number(parsed.nanos / 1_000_000n);
-}
-
-function unwrap<T>(result: Result<T>): T {
-  if (!result.ok) throw new Error(result.status.message ?? "refused");
-  return result.value;
 }

@@ -4,7 +4,7 @@
  * certificate is checked for the address.
  */
 import { isIP } from "node:net";
-import { checkServerIdentity } from "node:tls";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { ChannelCredentials, ChannelOptions } from "@grpc/grpc-js";
 
 export interface ClientTls {
@@ -28,8 +28,8 @@ export async function channelCredentials(
   const isAddress = isIP(serverName) > 0;
   const checked = isAddress
     ? {
-        checkServerIdentity: (_host: string, certificate: object) =>
-          checkServerIdentity(serverName, certificate as never),
+        checkServerIdentity: (_host: string, certificate: PeerCertificate) =>
+          checkServerIdentity(serverName, certificate),
       }
     : undefined;
   return {

@@ -8,6 +8,7 @@ import { connect as connectTls } from "node:tls";
 import type { Client } from "@grpc/grpc-js";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type ClientTls, channelCredentials } from "./channel-credentials.ts";
 import { openTunnelSocket } from "./tunnel-socket.ts";
@@ -29,8 +30,12 @@ const HEAD_BYTES_MAX = 64 * 1024;
 /** An agent that does not answer must not hold a request for ever. */
 const DIAL_TIMEOUT_MS = 30_000;
 
-export function createEgressDialer(server: EgressServer, clock: Clock): EgressDialer {
-  const dial = dialerOf(server);
+export function createEgressDialer(
+  server: EgressServer,
+  clock: Clock,
+  random: Random,
+): EgressDialer {
+  const dial = dialerOf(server, random);
   return async (host, port, signal) => {
     const late = new AbortController();
     const timeout = clock.schedule(DIAL_TIMEOUT_MS, () =>
@@ -47,11 +52,11 @@ export function createEgressDialer(server: EgressServer, clock: Clock): EgressDi
 
 type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Duplex>;
 
-function dialerOf(server: EgressServer): Dial {
+function dialerOf(server: EgressServer, random: Random): Dial {
   if (server.protocol === "GRPC") {
     const clientOf = grpcClients(server);
     return async (host, port, signal) =>
-      await openTunnelSocket(await clientOf(), addressOf(host, port), signal);
+      await openTunnelSocket(await clientOf(), addressOf(host, port), dialIdOf(random), signal);
   }
   return async (host, port, signal) => {
     const socket = openSocket(server);
@@ -64,6 +69,12 @@ function dialerOf(server: EgressServer): Dial {
       signal.removeEventListener("abort", abort);
     }
   };
+}
+
+/** Upstream's server keeps the dials of all its clients apart by these numbers of 62 bits. */
+function dialIdOf(random: Random): bigint {
+  const bits = (): bigint => BigInt(random.integer(2 ** 31));
+  return (bits() << 31n) | bits();
 }
 
 function openSocket(server: EgressServer): Socket {

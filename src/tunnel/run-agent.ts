@@ -32,6 +32,8 @@ export interface AgentOptions {
   token?(): string;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
+  /** Looks for more servers every `retryMaxMs`, also when it has a stream to each that it knows of. */
+  readonly syncForever?: boolean;
   /** How often an idle connection is checked. */
   readonly keepaliveMs?: number;
   readonly clock: Clock;
@@ -74,17 +76,21 @@ export async function runTunnelAgent(
   let wanted = 1;
   let waitMs = 0;
   while (!leaving.aborted) {
-    if (streams.size >= wanted) await Promise.race([...streams.values(), over]);
+    if (streams.size >= wanted) {
+      const next = options.syncForever === true ? [pause(retryMaxMs, clock, leaving)] : [];
+      await Promise.race([...streams.values(), over, ...next]);
+    }
     if (leaving.aborted) break;
-    if (waitMs > 0) await clock.sleep(waitMs, leaving).catch(() => undefined);
+    if (waitMs > 0) await pause(waitMs, clock, leaving);
     if (leaving.aborted) break;
     const opened = await openStream(options, new Set(streams.keys()), ends);
-    if (opened === "known" || opened === undefined) {
+    if (opened !== undefined) wanted = opened.serverCount;
+    if (opened?.done === undefined) {
       waitMs = Math.min(Math.max(waitMs * 2, retryMinMs), retryMaxMs);
+      if (streams.size >= wanted) waitMs = 0; // there is nothing to retry
       continue;
     }
     waitMs = 0;
-    wanted = opened.serverCount;
     logger.info("connected to a server", { server: opened.serverId, servers: wanted });
     const done = opened.done.then(() => {
       streams.delete(opened.serverId);
@@ -98,10 +104,16 @@ export async function runTunnelAgent(
   await Promise.all(streams.values());
 }
 
+/** Ends early when the signal aborts. */
+function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return clock.sleep(ms, signal).catch(() => undefined);
+}
+
 interface OpenStream {
   readonly serverId: string;
   readonly serverCount: number;
-  readonly done: Promise<void>;
+  /** Undefined: the agent has a stream to this server already. */
+  readonly done: Promise<void> | undefined;
 }
 
 /** Of each stream: what ends it at once, and what ends it when it has drained. */
@@ -110,12 +122,12 @@ interface Ends {
   readonly drained: Set<() => void>;
 }
 
-/** `known`: a server that the agent has a stream to. Undefined: there was no answer. */
+/** Undefined: there was no answer. */
 async function openStream(
   options: AgentOptions,
   known: ReadonlySet<string>,
   ends: Ends,
-): Promise<OpenStream | "known" | undefined> {
+): Promise<OpenStream | undefined> {
   const { target, credentials, channelOptions, clock, logger } = options;
   const { Client, Metadata: NewMetadata } = await import("#lib/grpc/grpc-library.ts");
   const metadata = new NewMetadata();
@@ -142,12 +154,13 @@ async function openStream(
   const answered = await headersOf(call, clock);
   ends.drained.delete(cancel);
   const serverId = String(answered?.get("serverid")[0] ?? "");
+  const serverCount = Math.max(1, Number(answered?.get("servercount")[0] ?? 1) || 1);
   if (answered === undefined || known.has(serverId)) {
     ends.now.delete(cancel);
     call.on("error", () => undefined);
     call.cancel();
     client.close();
-    return answered === undefined ? undefined : "known";
+    return answered === undefined ? undefined : { serverId, serverCount, done: undefined };
   }
   const stream = new PacketStream(call);
   const { ended, idle } = serveConnections(stream, clock);
@@ -166,7 +179,6 @@ async function openStream(
     ends.drained.delete(drain);
     client.close();
   });
-  const serverCount = Math.max(1, Number(answered.get("servercount")[0] ?? 1) || 1);
   return { serverId, serverCount, done };
 }
 

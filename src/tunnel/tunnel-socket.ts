@@ -11,6 +11,7 @@ import { withSocketMethods } from "./socket-methods.ts";
 export function openTunnelSocket(
   client: Client,
   address: string,
+  dialId: bigint,
   signal: AbortSignal,
 ): Promise<Duplex> {
   return new Promise((resolve, reject) => {
@@ -51,7 +52,7 @@ export function openTunnelSocket(
         else opened.close(error?.message);
       },
     );
-    const dialRequest = { protocol: "tcp", address, random: 0n };
+    const dialRequest = { protocol: "tcp", address, random: dialId };
     stream.send({ type: PACKET.dialRequest, dialRequest });
   });
 }

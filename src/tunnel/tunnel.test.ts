@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { credentials } from "@grpc/grpc-js";
+import {
+  credentials,
+  Server as GrpcServer,
+  ServerCredentials,
+  type ServerDuplexStream,
+} from "@grpc/grpc-js";
 import { afterEach, describe, test } from "vitest";
 import { deferred } from "#lib/async/deferred.ts";
 import { silentLogger } from "#lib/logger.ts";
@@ -12,6 +17,7 @@ import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createEgressDialer, type EgressDialer } from "./egress-dialer.ts";
+import { PACKET, type Packet, PROXY_PATH, packetMethod, type ReadPacket } from "./packet.ts";
 import { runTunnelAgent } from "./run-agent.ts";
 import { runTunnelServer } from "./run-server.ts";
 import { TunnelServer } from "./tunnel-server.ts";
@@ -59,6 +65,7 @@ async function world(
     dial: createEgressDialer(
       { protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path },
       systemClock,
+      seededRandom(2),
     ),
     server,
     startAgent: async (id = "a1", token) => {
@@ -231,7 +238,7 @@ describe.each(["http-connect", "grpc"] as const)("Konnectivity tunnel, mode %s",
     const asked = deferred<void>();
     const port = await listen(() => asked.resolve());
     const protocol = mode === "grpc" ? "GRPC" : "HTTPConnect";
-    const dial = createEgressDialer({ protocol, host: "127.0.0.1", port }, clock);
+    const dial = createEgressDialer({ protocol, host: "127.0.0.1", port }, clock, seededRandom(2));
     const dialled = assert.rejects(dial("127.0.0.1", 1), /dial timeout, backstop/);
     await asked.promise;
     await clock.advance(30_000);
@@ -254,6 +261,90 @@ describe.each(["http-connect", "grpc"] as const)("Konnectivity tunnel, mode %s",
     assert.equal(await read(next, 5), "again");
     next.destroy();
   });
+});
+
+test("GRPC: dials at the same time have numbers of their own, by which upstream's server keeps them apart", async () => {
+  const seen = new Set<bigint>();
+  const frontends = new GrpcServer();
+  frontends.addService(
+    { proxy: { path: PROXY_PATH, ...packetMethod } },
+    {
+      proxy: (call: ServerDuplexStream<ReadPacket, Packet>) => {
+        call.on("data", ({ dialRequest }: ReadPacket) => {
+          if (dialRequest === undefined) return;
+          const { random = 0n } = dialRequest;
+          seen.add(random);
+          const dialResponse = { random, error: "seen", connectId: 0 };
+          call.write({ type: PACKET.dialResponse, dialResponse });
+        });
+      },
+    },
+  );
+  const insecure = ServerCredentials.createInsecure();
+  const port = await new Promise<number>((resolve, reject) => {
+    frontends.bindAsync("127.0.0.1:0", insecure, (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  cleanUps.push(() => frontends.forceShutdown());
+  const server = { protocol: "GRPC", host: "127.0.0.1", port } as const;
+  const dialers = [1, 2].map((seed) => createEgressDialer(server, systemClock, seededRandom(seed)));
+  const dials = dialers.flatMap((dial) => [dial("127.0.0.1", 1), dial("127.0.0.1", 1)]);
+  await Promise.all(dials.map((dialled) => assert.rejects(dialled, /seen/)));
+  assert.equal(seen.size, 4);
+  assert.ok([...seen].every((number) => number > 0n && number < 2n ** 62n));
+});
+
+test("Konnectivity agent --sync-forever: a server that comes later gets a stream, too", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "tunnel-"));
+  const life = new AbortController();
+  cleanUps.push(
+    () => rmSync(dir, { recursive: true, force: true }),
+    () => life.abort(),
+  );
+  const start = async (id: string, count: number) => {
+    const server = new TunnelServer(seededRandom(1));
+    const at = { path: join(dir, id) };
+    const { agentPort } = await runTunnelServer(
+      {
+        ...{ server, id, count, logger: silentLogger, frontends: { mode: "grpc", at } },
+        agents: { host: "127.0.0.1", port: 0 },
+      },
+      life.signal,
+    );
+    return { server, agentPort };
+  };
+  const [first, second] = [await start("first", 1), await start("second", 2)];
+  // The address of the servers leads to the first, and later to the second.
+  let leadsTo = first.agentPort;
+  const port = await listen((socket) => {
+    const there = connect(leadsTo, "127.0.0.1");
+    for (const [from, to] of [
+      [socket, there],
+      [there, socket],
+    ] as const) {
+      from.on("error", () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  const agent = (id: string, syncForever: boolean): void =>
+    void runTunnelAgent(
+      {
+        ...{ target: `127.0.0.1:${port}`, credentials: credentials.createInsecure() },
+        ...{ id, identifiers: "", retryMinMs: 10, retryMaxMs: 50, syncForever },
+        ...{ clock: systemClock, logger: silentLogger },
+      },
+      life.signal,
+    );
+  agent("once", false);
+  agent("for ever", true);
+  while (first.server.agents.length < 2) await systemClock.sleep(5);
+  leadsTo = second.agentPort;
+  while (second.server.agents.length < 1) await systemClock.sleep(5);
+  await systemClock.sleep(200);
+  const ids = (server: TunnelServer): readonly string[] => server.agents.map(({ id }) => id).sort();
+  assert.deepEqual(ids(second.server), ["for ever"]);
+  assert.deepEqual(ids(first.server), ["for ever", "once"]);
 });
 
 test("Konnectivity agent: a token that the server refuses gives no stream", async () => {

@@ -74,8 +74,8 @@ function waiting(condition: () => boolean): { poke(): void; done: Promise<void> 
   return { poke: () => void (condition() && resolve()), done };
 }
 
-describe("k8ts: typed verbs", () => {
-  test("create, read, replace, delete", async () => {
+describe("@kubernetes/client-node: CoreV1Api", () => {
+  test("a ConfigMap is created, read, replaced and deleted", async () => {
     const namespace = await makeNamespace("crud");
     const made = await core.createNamespacedConfigMap({
       namespace,
@@ -173,7 +173,7 @@ describe("k8ts: typed verbs", () => {
     assert.equal((await refusalOf(wrong)).code, 422);
   });
 
-  test("refusals are exceptions with the server's Status", async () => {
+  test("refusals are ApiExceptions with the server's Status", async () => {
     const namespace = await makeNamespace("refusals");
     await makeConfigMaps(namespace, ["there"]);
     const again = core.createNamespacedConfigMap({

@@ -396,7 +396,7 @@ describe("subresources with rules of their own", () => {
     };
   }
 
-  test("of pods", async () => {
+  test("pods: status, resize, ephemeralcontainers and binding", async () => {
     const one = `${pods}/parts`;
     const status = { capacity: { cpu: "1" }, allocatable: { cpu: "1" } };
     await want(201, "POST", "/api/v1/nodes", { body: { metadata: { name: "n" }, status } });

@@ -64,11 +64,36 @@ describe("--oidc-… flags", () => {
       change: { groups: "x", aud: ["other", "k8ts"] },
       want: { ...jane, groups: ["team-x", "system:authenticated"] },
     },
-    { name: "another audience", key: rsa, change: { aud: "other" }, want: undefined },
-    { name: "expired", key: rsa, change: { exp: nowSeconds - 1 }, want: undefined },
-    { name: "no required claim", key: rsa, change: { realm: "a" }, want: undefined },
-    { name: "no user", key: rsa, change: { sub: undefined }, want: undefined },
-    { name: "signed by someone else", key: stranger, change: {}, want: undefined },
+    {
+      name: "a token for another audience is refused with 401",
+      key: rsa,
+      change: { aud: "other" },
+      want: undefined,
+    },
+    {
+      name: "an expired token is refused with 401",
+      key: rsa,
+      change: { exp: nowSeconds - 1 },
+      want: undefined,
+    },
+    {
+      name: "a token without a required claim is refused with 401",
+      key: rsa,
+      change: { realm: "a" },
+      want: undefined,
+    },
+    {
+      name: "a token without a username claim is refused with 401",
+      key: rsa,
+      change: { sub: undefined },
+      want: undefined,
+    },
+    {
+      name: "a token with a foreign signature is refused with 401",
+      key: stranger,
+      change: {},
+      want: undefined,
+    },
   ];
   for (const { name, key, change, want } of cases) {
     test(name, async () => {

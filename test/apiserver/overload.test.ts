@@ -68,7 +68,7 @@ function flood(token: string, count: number): Promise<Map<number, number>> {
   return all.then(() => codes).finally(() => agent.destroy());
 }
 
-test("what is too much is refused; health, masters and modest users are served", async () => {
+test("API priority and fairness: a flood gets 429; /readyz, system:masters and modest users are served", async () => {
   const greedy = flood("greedy", 600);
   const [health, modest, boss] = await Promise.all([
     askHttps(server, { path: "/readyz" }),

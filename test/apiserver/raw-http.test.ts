@@ -9,7 +9,7 @@ import { startTestServer, type TestServer } from "./test-server.ts";
 const tooLate =
   /^HTTP\/1\.1 504 Gateway Timeout[\s\S]*\{"metadata":\{\},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":\{\},"code":504\}\n$/;
 
-describe("a request that takes too long", () => {
+describe("an HTTP request that takes too long", () => {
   let server: TestServer;
   const open = (): Promise<Raw> => Raw.open(server.port, server.kubeconfig);
 
@@ -21,7 +21,7 @@ describe("a request that takes too long", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("because its body does not arrive, gets 504, and its connection ends", async () => {
+  test("a body that does not arrive gets 504, and the connection is closed", async () => {
     using raw = await open();
     raw.send(post("{", ["Content-Length: 100"]));
     await raw.until(tooLate);

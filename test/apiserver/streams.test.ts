@@ -127,7 +127,7 @@ describe("logs", () => {
     },
   ];
   for (const { query, code, text } of rows) {
-    test(`?${query}`, async () => {
+    test(`GET log?${query} answers ${code}`, async () => {
       const answer = await askHttps(server, { path: `${POD}/p/log?${query}`, token: "admin" });
       assert.equal(answer.code, code);
       assert.equal(answer.json?.message ?? answer.text, text);
@@ -156,7 +156,7 @@ describe("logs", () => {
     },
   ];
   for (const { pod, text } of faults) {
-    test(`${pod}: says why not`, async () => {
+    test(`the log of pod ${pod} answers 500 and says why`, async () => {
       const { code, json } = await askHttps(server, { path: `${POD}/${pod}/log`, token: "admin" });
       assert.equal(code, 500);
       assert.match(json.message, text);
@@ -465,7 +465,7 @@ describe("node proxy", () => {
 
 const missing = missingProgram("kubectl");
 
-describe.skipIf(missing !== undefined)("kubectl", () => {
+describe.skipIf(missing !== undefined)("kubectl against the streams of a kubelet", () => {
   const programs = missing === undefined ? kubectlPrograms() : [];
 
   for (const program of programs) {
@@ -488,7 +488,7 @@ describe.skipIf(missing !== undefined)("kubectl", () => {
 
   const newest = programs.at(-1) ?? "kubectl";
 
-  test("attach", async () => {
+  test("attach -i sends its input to the container", async () => {
     const { out } = await kubectl(newest, ["attach", "-i", "on-old"], {}, "to the pod\n");
     assert.match(out, /to the pod/);
   });

@@ -27,7 +27,7 @@ const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const SECRETS = "/api/v1/namespaces/default/secrets";
 const missing = missingProgram("etcd");
 
-describe("k8ts: tracing", { timeout: 60_000 }, () => {
+describe("tracing (--tracing-config-file)", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-tracing-"));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   let files = 0;

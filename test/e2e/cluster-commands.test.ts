@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { buildProgram, PROGRAM, runProgram, startProgram } from "../built-program.ts";
 
-describe("k8ts: commands about a cluster in the background", () => {
+describe("k8ts status, logs and completion (k8ts up in the background)", () => {
   const data = mkdtempSync(join(tmpdir(), "k8ts-about-"));
 
   beforeAll(() => {
@@ -74,6 +74,19 @@ describe("k8ts: commands about a cluster in the background", () => {
     );
     assert.deepEqual([kubernetesVersion, nodeVersion], ["v1.36.4+k8ts1", process.version]);
     assert.equal(runProgram(["version", "-o", "xml"]).status, 1);
+  });
+
+  test("logs: a mistyped component gets a suggestion", () => {
+    const { status, stdout, stderr } = runProgram(["logs", "schedulr", "--data", data]);
+    assert.deepEqual([status, stdout], [1, ""]);
+    assert.match(stderr, /there is no component "schedulr": did you mean scheduler\?/);
+    assert.equal(runProgram(["logs", "node", "--data", data]).status, 0);
+  });
+
+  test("a mistyped subcommand gets a suggestion", () => {
+    const { status, stderr } = runProgram(["token", "lsit"]);
+    assert.equal(status, 2);
+    assert.equal(stderr, 'k8ts token: unknown command "lsit", did you mean "list"?\n');
   });
 
   test("a mistyped command gets a suggestion", () => {

@@ -59,7 +59,7 @@ describe.each(NODES)("on %s", (node) => {
     assert.match(doctor.stdout, /is sound/);
   }, 60_000);
 
-  test("apiserver does its work", async () => {
+  test("k8ts apiserver becomes ready and ends with SIGTERM", async () => {
     const flags = ["--data-dir", join(data, "apiserver"), "--secure-port", "0"];
     await using server = startProgram(["apiserver", ...flags, "--bind-address", "127.0.0.1"], node);
     await server.says(/is ready/);

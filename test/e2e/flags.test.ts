@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { buildProgram, runProgram, startProgram } from "../built-program.ts";
 
-describe("flags of the program", () => {
+describe("flags of k8ts apiserver and k8ts up", () => {
   const data = mkdtempSync(join(tmpdir(), "k8ts-flags-"));
   beforeAll(() => buildProgram(), 60_000);
   afterAll(() => rmSync(data, { recursive: true, force: true }));

@@ -22,7 +22,7 @@ import { buildProgram } from "../built-program.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-describe("k8ts: the npm package", () => {
+describe("npm package of k8ts up and k8ts/controller", () => {
   const project = mkdtempSync(join(tmpdir(), "k8ts-project-"));
   const installed = join(project, "node_modules", "k8ts");
 

@@ -21,7 +21,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("snapshot save while the cluster runs, ls, verify, restore into another data directory", async () => {
+test("k8ts snapshot: save while the cluster runs, ls, verify, restore into another data directory", async () => {
   const data = join(folder, "first");
   const first = await up(data);
   await first.create("before");
@@ -33,6 +33,9 @@ test("snapshot save while the cluster runs, ls, verify, restore into another dat
   const listed = k8ts("snapshot", "ls", "--data", data);
   assert.match(listed.stdout, /^FILE +SAVED +REVISION +KEYS +BYTES\n/);
   assert.ok(listed.stdout.includes(path), listed.stdout);
+  const [asJson] = JSON.parse(k8ts("snapshot", "ls", "-o", "json", "--data", data).stdout);
+  assert.equal(asJson.file, path);
+  assert.ok(asJson.revision > 0 && asJson.keys > 0 && asJson.bytes > 0, JSON.stringify(asJson));
   assert.match(k8ts("snapshot", "verify", path).stdout, /^sound: .*: revision \d+, \d+ keys/);
 
   const refused = k8ts("snapshot", "restore", path, "--data", data);
@@ -51,7 +54,7 @@ test("snapshot save while the cluster runs, ls, verify, restore into another dat
   await second.end();
 }, 60_000);
 
-test("snapshot verify and restore refuse a damaged file", async () => {
+test("k8ts snapshot: verify and restore refuse a damaged file", async () => {
   const path = join(folder, "damaged.snapshot");
   writeFileSync(path, "no snapshot at all");
   const verified = k8ts("snapshot", "verify", path);

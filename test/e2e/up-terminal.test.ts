@@ -11,7 +11,7 @@ import { buildProgram, PROGRAM } from "../built-program.ts";
 
 const WAIT_MS = 60_000;
 
-describe("k8ts in a terminal", () => {
+describe("k8ts up in a terminal", () => {
   const home = mkdtempSync(join(tmpdir(), "k8ts-terminal-"));
   const data = join(home, "data");
   const socket = join(home, "tmux");

@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
     assert.match(await m2.k8ts("etcd", "snapshot", "save", join(all.dir, "snap")), /^saved /);
   }, 60_000);
 
-  test("a machine that loses its power: the others go on; it comes back by itself", async () => {
+  test("etcd and API server survive the loss of a machine, which rejoins by itself", async () => {
     await m1.run("pkill", "-9", "-f", "k8ts.js up|^etcd ");
     await until(async () => {
       const created = await m2.tryRun("kubectl", "create", "namespace", "after-loss");
@@ -140,6 +140,19 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
     assert.equal((await m3.tryRun("ls", m3.data)).exitCode, 2);
     assert.equal((await m3.tryRun("pgrep", "-x", "etcd|containerd")).exitCode, 1);
   }, 120_000);
+
+  test("etcd snapshot restore: one machine goes on from the snapshot without the others, and a new one joins", async () => {
+    await m2.k8ts("etcd", "snapshot", "restore", join(all.dir, "snap"));
+    await m2.k8ts("up");
+    assert.match(await m2.kubectl("get", "configmap", "shared", "-o", "yaml"), /from: m2/);
+    const later = await m2.tryRun("kubectl", "get", "namespace", "after-loss");
+    assert.match(later.stderr, /NotFound/); // written after the snapshot
+    assert.equal((await m2.k8ts("etcd", "member", "list")).match(/started/g)?.length, 1);
+    const printed = await m2.k8ts("token", "create", "--control-plane", "--print-join-command");
+    await m1.run(...program(m1, printed.trim().split(" ").slice(1)));
+    assert.equal((await m1.k8ts("etcd", "member", "list")).match(/started/g)?.length, 2);
+    assert.match(await m1.kubectl("get", "configmap", "shared", "-o", "yaml"), /from: m2/);
+  }, 240_000);
 });
 
 /** The words that run the program on that machine. */

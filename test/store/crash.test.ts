@@ -38,7 +38,7 @@ test(`an embedded store killed ${KILLS} times loses nothing`, {
   rmSync(directory, { recursive: true });
 });
 
-test("a second process is refused with the owner of the data directory", async () => {
+test("embedded store: a second process is refused with the owner of the data directory", async () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-owner-"));
   const notes = `${directory}.notes`;
   const writer = startWriter(directory, notes);

@@ -16,95 +16,106 @@ const VALUE = Buffer.alloc(2_500, "x");
 const TIME = { timeout: 120_000 };
 const cannot = whyNoMount();
 
-describe.skipIf(cannot !== undefined)(`k8ts: a full disk${cannot ? ` (${cannot})` : ""}`, () => {
-  test("writes fail clearly, reads go on, and writes go on when there is room", async () => {
-    using disk = mountSmallDisk();
-    const ballast = join(disk.path, "ballast");
-    writeFileSync(ballast, Buffer.alloc(DISK_BYTES / 2));
-    const directory = join(disk.path, "store");
-    let acknowledged = 0;
-    {
-      await using store = await openEmbeddedStore({ directory, clock: systemClock });
-      const abort = new AbortController();
-      let received = 0;
-      const watching = store.watch("/k/", { signal: abort.signal }).deliverTo(({ events }) => {
-        received += events.length;
-      });
-      const fill = async (): Promise<void> => {
-        for (;;) {
-          await store.put(`/k/${acknowledged + 1}`, VALUE);
-          acknowledged += 1;
-        }
-      };
-      await rejects(fill(), "NoSpace");
-      assert.ok(acknowledged > 100, `${acknowledged} writes before it was full`);
-      const revision = await store.currentRevision();
-      assert.equal(revision, acknowledged + 1, "what failed made no revision");
-      for (let again = 0; again < 3; again++) {
-        const writing = store.put("/k/more", VALUE);
-        await assert.rejects(writing, (error: unknown) => {
-          assert.ok(error instanceof StoreError);
-          assert.match(error.message, /disk is full: nothing was written/);
-          return true;
+describe.skipIf(cannot !== undefined)(
+  `embedded store on a full disk${cannot ? ` (${cannot})` : ""}`,
+  () => {
+    test("writes fail clearly, reads go on, and writes go on when there is room", async () => {
+      using disk = mountSmallDisk();
+      const ballast = join(disk.path, "ballast");
+      writeFileSync(ballast, Buffer.alloc(DISK_BYTES / 2));
+      const directory = join(disk.path, "store");
+      let acknowledged = 0;
+      {
+        await using store = await openEmbeddedStore({ directory, clock: systemClock });
+        const abort = new AbortController();
+        let received = 0;
+        const watching = store.watch("/k/", { signal: abort.signal }).deliverTo(({ events }) => {
+          received += events.length;
         });
+        const fill = async (): Promise<void> => {
+          for (;;) {
+            await store.put(`/k/${acknowledged + 1}`, VALUE);
+            acknowledged += 1;
+          }
+        };
+        await rejects(fill(), "NoSpace");
+        assert.ok(acknowledged > 100, `${acknowledged} writes before it was full`);
+        const revision = await store.currentRevision();
+        assert.equal(revision, acknowledged + 1, "what failed made no revision");
+        for (let again = 0; again < 3; again++) {
+          const writing = store.put("/k/more", VALUE);
+          await assert.rejects(writing, (error: unknown) => {
+            assert.ok(error instanceof StoreError);
+            assert.match(error.message, /disk is full: nothing was written/);
+            return true;
+          });
+        }
+        assert.equal((await store.range("/k/")).entries.length, acknowledged);
+        assert.equal(
+          text((await store.get("/k/1", { atRevision: 2 })).entry?.value),
+          VALUE.toString(),
+        );
+        assert.equal((await store.get("/k/more")).entry, undefined);
+        assert.equal(
+          received,
+          acknowledged,
+          "watches got all acknowledged writes, and nothing else",
+        );
+
+        rmSync(ballast);
+        assert.deepEqual(await store.put("/k/more", bytes("1")), {
+          ok: true,
+          revision: revision + 1,
+        });
+        assert.equal(received, acknowledged + 1);
+        abort.abort();
+        await watching;
       }
-      assert.equal((await store.range("/k/")).entries.length, acknowledged);
-      assert.equal(
-        text((await store.get("/k/1", { atRevision: 2 })).entry?.value),
-        VALUE.toString(),
-      );
-      assert.equal((await store.get("/k/more")).entry, undefined);
-      assert.equal(received, acknowledged, "watches got all acknowledged writes, and nothing else");
-
-      rmSync(ballast);
-      assert.deepEqual(await store.put("/k/more", bytes("1")), {
-        ok: true,
-        revision: revision + 1,
-      });
-      assert.equal(received, acknowledged + 1);
-      abort.abort();
-      await watching;
-    }
-    await using store = await openEmbeddedStore({ directory, clock: systemClock });
-    assert.equal(await store.count("/k/"), acknowledged + 1);
-    assert.equal(text((await store.get("/k/more")).entry?.value), "1");
-  });
-});
-
-describe.skipIf(cannot !== undefined)(`making room${cannot ? ` (${cannot})` : ""}`, TIME, () => {
-  test("a store that filled its disk can be emptied, written to and opened again", async () => {
-    using disk = mountSmallDisk();
-    const directory = join(disk.path, "store");
-    const history = { ageMs: 60_000, bytesMin: 0, liveShare: 0 };
-    const options = { directory, clock: systemClock, history };
-    let written = 0;
-    {
-      await using store = await openEmbeddedStore(options);
-      const results = await Promise.allSettled(
-        Array.from({ length: 2_000 }, (_, index) => store.put(`/k/${index}`, VALUE)),
-      );
-      written = results.filter(({ status }) => status === "fulfilled").length;
-      assert.ok(written > 300 && written < 2_000, `${written} of 2,000 writes`);
-      assert.equal(await store.count("/k/"), written);
-    }
-    {
-      await using store = await openEmbeddedStore(options);
-      assert.equal(await store.count("/k/"), written, "it opens although the disk is full");
-      const { entries } = await store.range("/k/", { keysOnly: true, limit: written - 100 });
-      for (const { key } of entries) assert.equal((await store.delete(key)).ok, true);
-      await store.compact(await store.currentRevision());
-      const again = await Promise.all(
-        Array.from({ length: 300 }, (_, index) => store.put(`/again/${index}`, VALUE)),
-      );
-      assert.ok(again.every(({ ok }) => ok));
-    }
-    await using store = await openEmbeddedStore(options);
-    assert.deepEqual([await store.count("/k/"), await store.count("/again/")], [100, 300]);
-  });
-});
+      await using store = await openEmbeddedStore({ directory, clock: systemClock });
+      assert.equal(await store.count("/k/"), acknowledged + 1);
+      assert.equal(text((await store.get("/k/more")).entry?.value), "1");
+    });
+  },
+);
 
 describe.skipIf(cannot !== undefined)(
-  `k8ts: history on a full disk${cannot ? ` (${cannot})` : ""}`,
+  `embedded store: making room on a full disk${cannot ? ` (${cannot})` : ""}`,
+  TIME,
+  () => {
+    test("a store that filled its disk can be emptied, written to and opened again", async () => {
+      using disk = mountSmallDisk();
+      const directory = join(disk.path, "store");
+      const history = { ageMs: 60_000, bytesMin: 0, liveShare: 0 };
+      const options = { directory, clock: systemClock, history };
+      let written = 0;
+      {
+        await using store = await openEmbeddedStore(options);
+        const results = await Promise.allSettled(
+          Array.from({ length: 2_000 }, (_, index) => store.put(`/k/${index}`, VALUE)),
+        );
+        written = results.filter(({ status }) => status === "fulfilled").length;
+        assert.ok(written > 300 && written < 2_000, `${written} of 2,000 writes`);
+        assert.equal(await store.count("/k/"), written);
+      }
+      {
+        await using store = await openEmbeddedStore(options);
+        assert.equal(await store.count("/k/"), written, "it opens although the disk is full");
+        const { entries } = await store.range("/k/", { keysOnly: true, limit: written - 100 });
+        for (const { key } of entries) assert.equal((await store.delete(key)).ok, true);
+        await store.compact(await store.currentRevision());
+        const again = await Promise.all(
+          Array.from({ length: 300 }, (_, index) => store.put(`/again/${index}`, VALUE)),
+        );
+        assert.ok(again.every(({ ok }) => ok));
+      }
+      await using store = await openEmbeddedStore(options);
+      assert.deepEqual([await store.count("/k/"), await store.count("/again/")], [100, 300]);
+    });
+  },
+);
+
+describe.skipIf(cannot !== undefined)(
+  `embedded store: history on a full disk${cannot ? ` (${cannot})` : ""}`,
   () => {
     test("history that fills the disk is given up before a write is refused", TIME, async () => {
       const diskBytes = 3 * DISK_BYTES; // half of it is more than the pages that are kept in reserve

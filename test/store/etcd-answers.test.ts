@@ -24,13 +24,25 @@ describe.skipIf(missing !== undefined)(`etcd${missing ? ` (${missing})` : ""}`, 
         error instanceof StoreError && error.problem.code === code;
       await assert.rejects(store.get("/a", { atRevision }), refusal);
     }
-    assert.equal(await rangesRefused(cluster.endpoints[0]!), 3);
+    assert.equal(await calls(cluster.endpoints[0]!, "Range", "OutOfRange"), 3);
+  });
+
+  test("ttlSeconds: keys with the same time to live share a lease, 1,000 at most", async () => {
+    await using cluster = await startEtcd();
+    await using store = await openWhenReady(cluster.endpoints);
+    const put = (at: number, ttlSeconds: number) =>
+      store.put(`/events/${ttlSeconds}-${at}`, Buffer.from("e"), { ttlSeconds });
+    for (let at = 0; at < 1_500; at += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, next) => put(at + next, 3_600)));
+    }
+    await put(0, 7_200);
+    assert.equal(await calls(cluster.endpoints[0]!, "LeaseGrant", "OK"), 3);
   });
 });
 
-async function rangesRefused(endpoint: string): Promise<number> {
+/** How many calls of a method etcd has answered with a code. */
+async function calls(endpoint: string, method: string, code: string): Promise<number> {
   const metrics = await (await fetch(`${endpoint}/metrics`)).text();
-  const series =
-    /^grpc_server_handled_total\{grpc_code="OutOfRange",grpc_method="Range",.*\} (\d+)$/m;
-  return Number(series.exec(metrics)?.[1]);
+  const series = `^grpc_server_handled_total\\{grpc_code="${code}",grpc_method="${method}",.*\\} (\\d+)$`;
+  return Number(new RegExp(series, "m").exec(metrics)?.[1]);
 }

@@ -10,56 +10,59 @@ import { openWhenReady } from "./open-etcd.ts";
 
 const missing = missingProgram("etcd");
 
-describe.skipIf(missing !== undefined)(`lost answers${missing ? ` (${missing})` : ""}`, () => {
-  test("a create that a member carries out late does not bring back an object that was deleted meanwhile", async () => {
-    await using etcd = await startEtcd();
-    await using slow = await startRelay(etcd.endpoints[0]!);
-    await using store = await openThrough(slow, etcd);
-    slow.hold("requests");
-    await assert.rejects(
-      store.put("/a/x", Buffer.from("1"), { mustNotExist: true }),
-      (error) => error instanceof StoreError && error.problem.code === "Unavailable",
-    );
-  });
+describe.skipIf(missing !== undefined)(
+  `lost answers of etcd${missing ? ` (${missing})` : ""}`,
+  () => {
+    test("a create that a member carries out late does not bring back an object that was deleted meanwhile", async () => {
+      await using etcd = await startEtcd();
+      await using slow = await startRelay(etcd.endpoints[0]!);
+      await using store = await openThrough(slow, etcd);
+      slow.hold("requests");
+      await assert.rejects(
+        store.put("/a/x", Buffer.from("1"), { mustNotExist: true }),
+        (error) => error instanceof StoreError && error.problem.code === "Unavailable",
+      );
+    });
 
-  test("a create whose answer was lost is found to be carried out", async () => {
-    await using etcd = await startEtcd();
-    await using slow = await startRelay(etcd.endpoints[0]!);
-    await using store = await openThrough(slow, etcd);
-    slow.hold("answers");
-    const put = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
-    const { entry } = await store.get("/a/x");
-    assert.deepEqual(put, { ok: true, revision: entry?.modRevision });
-  });
+    test("a create whose answer was lost is found to be carried out", async () => {
+      await using etcd = await startEtcd();
+      await using slow = await startRelay(etcd.endpoints[0]!);
+      await using store = await openThrough(slow, etcd);
+      slow.hold("answers");
+      const put = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
+      const { entry } = await store.get("/a/x");
+      assert.deepEqual(put, { ok: true, revision: entry?.modRevision });
+    });
 
-  test("an update whose answer was lost is sent again and takes effect once", async () => {
-    await using etcd = await startEtcd();
-    await using slow = await startRelay(etcd.endpoints[0]!);
-    await using store = await openThrough(slow, etcd);
-    const made = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
-    slow.hold("answers");
-    const put = await store.put("/a/x", Buffer.from("2"), { expectRevision: made.revision });
-    const { entry } = await store.get("/a/x");
-    assert.deepEqual(put, { ok: true, revision: entry?.modRevision });
-    assert.equal(entry?.version, 2);
-  });
+    test("an update whose answer was lost is sent again and takes effect once", async () => {
+      await using etcd = await startEtcd();
+      await using slow = await startRelay(etcd.endpoints[0]!);
+      await using store = await openThrough(slow, etcd);
+      const made = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
+      slow.hold("answers");
+      const put = await store.put("/a/x", Buffer.from("2"), { expectRevision: made.revision });
+      const { entry } = await store.get("/a/x");
+      assert.deepEqual(put, { ok: true, revision: entry?.modRevision });
+      assert.equal(entry?.version, 2);
+    });
 
-  test("an update whose answer was lost and that others have replaced is a success, not a conflict", async () => {
-    await using etcd = await startEtcd();
-    await using slow = await startRelay(etcd.endpoints[0]!);
-    await using store = await openThrough(slow, etcd);
-    await using other = await openWhenReady(etcd.endpoints);
-    const made = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
-    slow.hold("answers");
-    const putting = store.put("/a/x", Buffer.from("2"), { expectRevision: made.revision });
-    let next = await other.get("/a/x");
-    while (next.entry?.modRevision === made.revision) next = await other.get("/a/x");
-    const second = next.entry?.modRevision ?? 0;
-    const third = await other.put("/a/x", Buffer.from("3"), { expectRevision: second });
-    await other.put("/a/x", Buffer.from("4"), { expectRevision: third.revision });
-    assert.deepEqual(await putting, { ok: true, revision: second });
-  });
-});
+    test("an update whose answer was lost and that others have replaced is a success, not a conflict", async () => {
+      await using etcd = await startEtcd();
+      await using slow = await startRelay(etcd.endpoints[0]!);
+      await using store = await openThrough(slow, etcd);
+      await using other = await openWhenReady(etcd.endpoints);
+      const made = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
+      slow.hold("answers");
+      const putting = store.put("/a/x", Buffer.from("2"), { expectRevision: made.revision });
+      let next = await other.get("/a/x");
+      while (next.entry?.modRevision === made.revision) next = await other.get("/a/x");
+      const second = next.entry?.modRevision ?? 0;
+      const third = await other.put("/a/x", Buffer.from("3"), { expectRevision: second });
+      await other.put("/a/x", Buffer.from("4"), { expectRevision: third.revision });
+      assert.deepEqual(await putting, { ok: true, revision: second });
+    });
+  },
+);
 
 /**
  * A store whose calls go through the relay first. A relay connects before its member does, so the member

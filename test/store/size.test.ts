@@ -30,7 +30,9 @@ const SIZES = [
 
 for (const { name, bytesOf } of SIZES) {
   const { writes, keys, history, constant } = SCALE;
-  test(`k8ts: ${writes} writes of ${name} over ${keys} keys`, { timeout: 1_800_000 }, async () => {
+  test(`embedded store: the file stays bounded after ${writes} writes of ${name} over ${keys} keys`, {
+    timeout: 1_800_000,
+  }, async () => {
     const directory = mkdtempSync(join(tmpdir(), "k8ts-size-"));
     const file = join(directory, "data.mdb");
     const random = seededRandom(1);
@@ -60,7 +62,7 @@ for (const { name, bytesOf } of SIZES) {
   });
 }
 
-test("k8ts: a file that is mostly empty is made smaller when it is opened", async () => {
+test("embedded store: a file that is mostly empty is made smaller when it is opened", async () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-shrink-"));
   const file = join(directory, "data.mdb");
   const value = Buffer.alloc(100_000, "x");

@@ -33,10 +33,12 @@ const SHORTCUTS: readonly (readonly [group: string, plural: string])[] = [
   ["", "events"],
 ];
 
-export function App({ resources }: { readonly resources: readonly Resource[] }) {
+/** `resources` are undefined while discovery is loaded. */
+export function App({ resources }: { readonly resources: readonly Resource[] | undefined }) {
   const { place, go } = useLocation();
+  const live = useMemo(() => new Live(), []);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
-  const context = useMemo(() => ({ live: new Live(), resources, go }), [resources, go]);
+  const context = useMemo(() => ({ live, resources: resources ?? [], go }), [live, resources, go]);
   const route = routeOf(place.pathname);
   const namespace = place.query.get("namespace") ?? "";
   useEffect(() => {
@@ -71,9 +73,13 @@ export function App({ resources }: { readonly resources: readonly Resource[] }) 
         </button>
       </header>
       <div class="frame">
-        <Navigation resources={resources} route={route} namespace={namespace} />
+        <Navigation resources={context.resources} route={route} namespace={namespace} />
         <main id="content" tabIndex={-1}>
-          <View route={route} place={place} resources={resources} />
+          {resources === undefined && route.view !== "overview" ? (
+            <p class="loading">Loading…</p>
+          ) : (
+            <View route={route} place={place} resources={context.resources} />
+          )}
         </main>
       </div>
       {isPaletteOpen && <Palette namespace={namespace} close={() => setPaletteOpen(false)} />}

@@ -14,14 +14,26 @@ import { yamlLines } from "./yaml-lines.ts";
 const ESC = String.fromCharCode(0x1b);
 const BEL = String.fromCharCode(0x07);
 
-describe("plain text of logs", () => {
+describe("plainText of container logs", () => {
   const cases = [
-    { name: "colours", text: `${ESC}[31mred${ESC}[0m`, want: "red" },
-    { name: "titles", text: `${ESC}]0;title${BEL}after`, want: "after" },
-    { name: "links", text: `${ESC}]8;;http://x${ESC}\\link${ESC}]8;;${ESC}\\`, want: "link" },
-    { name: "unfinished escapes", text: `a${ESC}[31`, want: "a31" },
-    { name: "carriage returns and bells", text: `10%\r20%${BEL}`, want: "10%20%" },
-    { name: "text that changes direction", text: "a\u202eb", want: "ab" },
+    { name: "colour escapes are removed", text: `${ESC}[31mred${ESC}[0m`, want: "red" },
+    {
+      name: "escapes that set the title are removed",
+      text: `${ESC}]0;title${BEL}after`,
+      want: "after",
+    },
+    {
+      name: "hyperlink escapes leave their text",
+      text: `${ESC}]8;;http://x${ESC}\\link${ESC}]8;;${ESC}\\`,
+      want: "link",
+    },
+    { name: "unfinished escapes lose the escape character", text: `a${ESC}[31`, want: "a31" },
+    { name: "carriage returns and bells are removed", text: `10%\r20%${BEL}`, want: "10%20%" },
+    {
+      name: "characters that change the direction of text are removed",
+      text: "a\u202eb",
+      want: "ab",
+    },
     { name: "tabs and other scripts stay", text: "a\tü漢🙂", want: "a\tü漢🙂" },
   ];
   for (const { name, text, want } of cases) test(name, () => assert.equal(plainText(text), want));
@@ -57,7 +69,7 @@ test("field owners: managedFields name fields, items by key and values of sets",
     },
     spec: { containers: [{ name: "other" }, { name: "web", image: "i" }] },
     status: { phase: "Running" },
-  } as unknown as KubeObject;
+  };
   const owners = fieldOwners(object);
   assert.deepEqual(ownersOf(owners, ["spec", "containers", 1, "image"]), ["kubectl"]);
   assert.deepEqual(ownersOf(owners, ["spec", "containers", 0]), []);
@@ -82,7 +94,7 @@ test("age: kubectl's words", () => {
   assert.equal(ageOf(undefined, nowMs), "<unknown>");
 });
 
-test("routes: a link to an object leads back to it, whatever its name is", () => {
+test("objectLink and routeOf: a link to an object leads back to it, whatever its name is", () => {
   const resource = { group: "", version: "v1", plural: "pods" };
   for (const name of ["web", "a/b", "../x", "100%", "<b>", "?q#h"]) {
     const link = objectLink(resource, "default", name);
@@ -91,7 +103,7 @@ test("routes: a link to an object leads back to it, whatever its name is", () =>
   }
 });
 
-test("palette: a short name comes first", () => {
+test("dashboard palette: a short name comes first", () => {
   const kind = (resource: string, shortNames: string[]) => ({
     resource,
     responseKind: { kind: resource },

@@ -25,7 +25,7 @@ test("rollout history: ReplicaSets of a Deployment, newest first; undo takes the
           spec: { containers: [{ name: "c", image }] },
         },
       },
-    }) as unknown as KubeObject;
+    }) satisfies KubeObject;
   const revisions = rolloutHistory(deployments, deployment, [
     replicaSet("1", "a"),
     replicaSet("10", "c"),
@@ -60,7 +60,7 @@ test("rollout history: a ControllerRevision of a StatefulSet is its own patch", 
     metadata: { name: "db-1", ownerReferences: owner("StatefulSet") },
     revision: 1,
     data,
-  } as unknown as KubeObject;
+  };
   const [first] = rolloutHistory(sets, set, [source]);
   assert.equal(first?.undo.contentType, "application/strategic-merge-patch+json");
   assert.deepEqual(first?.undo.body, data);
@@ -68,7 +68,7 @@ test("rollout history: a ControllerRevision of a StatefulSet is its own patch", 
 
 test("drain plan: DaemonSet and static pods stay; pods without a controller and emptyDir data need consent", () => {
   const pod = (name: string, more: object, spec: object = {}) =>
-    ({ metadata: { name, ...more }, spec, status: { phase: "Running" } }) as unknown as PodObject;
+    ({ metadata: { name, ...more }, spec, status: { phase: "Running" } }) satisfies PodObject;
   const pods = [
     pod("agent", { ownerReferences: owner("DaemonSet") }),
     pod("static", { annotations: { "kubernetes.io/config.mirror": "x" } }),

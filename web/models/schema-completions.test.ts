@@ -33,7 +33,7 @@ const DOCUMENT: OpenApiDocument = {
 };
 
 const rows = [
-  { name: "top level", text: "|", want: ["kind", "spec"] },
+  { name: "fields of the top level are offered", text: "|", want: ["kind", "spec"] },
   {
     name: "a word in a field",
     text: "spec:\n  ho|",

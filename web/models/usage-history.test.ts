@@ -12,7 +12,7 @@ const cases: readonly (readonly [number, string])[] = [
 ];
 
 for (const [cores, text] of cases) {
-  test(`usage of ${cores} cores is shown as ${text}`, () => {
+  test(`coresText of ${cores} cores is ${text}`, () => {
     assert.equal(coresText(cores), text);
   });
 }

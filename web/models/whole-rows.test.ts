@@ -7,7 +7,7 @@ const row = (uid: string, cell = ""): Row => ({
   ...{ uid, namespace: "n", name: uid, createdAt: "", isDeleting: false, cells: [cell] },
 });
 
-test("rows of a table: those named by uid are taken from the last message", () => {
+test("wholeRows: rows that are named by uid are taken from the last message", () => {
   const before = [row("a"), row("b"), row("c")];
   const changed = row("c", "new");
   const rows = wholeRows(["b", changed, row("d")], before);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { JsonObject } from "#api/patch/json-value.ts";
-import type { StructSchema } from "#api/schema/schema.ts";
+import type { Field, Schema, StructSchema } from "#api/schema/schema.ts";
 import { History } from "./history.testing.ts";
 
 const [m1, m2, u1] = [{ manager: "m1" }, { manager: "m2" }, { manager: "u1" }];
@@ -55,7 +55,7 @@ describe("server-side apply: owning what is applied", () => {
 });
 
 describe("server-side apply: conflicts", () => {
-  test("one", () => {
+  test("a field that another manager owns is a FieldManagerConflict", () => {
     const history = configMap();
     history.apply(m1, { data: { k: "v" } });
     const status = history.apply(m2, { data: { k: "w" } });
@@ -66,7 +66,7 @@ describe("server-side apply: conflicts", () => {
     assert.equal(status?.code, 409);
     assert.deepEqual(history.live.data, { k: "v" });
   });
-  test("several, by manager", () => {
+  test("conflicts with several managers are listed by manager", () => {
     const history = configMap().put(
       { manager: "z", subresource: "status" },
       { data: { a: "1", b: "1" } },
@@ -123,7 +123,7 @@ describe("server-side apply: conflicts", () => {
   });
 });
 
-describe("lists", () => {
+describe("server-side apply: lists", () => {
   const template = (...containers: JsonObject[]) => ({ template: { spec: { containers } } });
   const names = (history: History) =>
     (history.live.template as { spec: { containers: { name: string }[] } }).spec.containers.map(
@@ -168,7 +168,7 @@ describe("lists", () => {
       /k:{\\port\\:80,\\protocol\\:\\TCP\\}:{.:{},f:port:{}},k:{\\port\\:80,\\protocol\\:\\UDP\\}/,
     );
   });
-  test("sets", () => {
+  test("values of a set (metadata.finalizers) are owned one by one", () => {
     const history = configMap();
     history.apply(m1, { metadata: { finalizers: ["x.y/a"] } });
     history.apply(m2, { metadata: { finalizers: ["x.y/b"] } });
@@ -259,7 +259,7 @@ describe("server-side apply: configurations that do not fit", () => {
   });
 });
 
-describe("from client-side apply", () => {
+describe("migration from client-side apply (last-applied-configuration)", () => {
   const annotation = "kubectl.kubernetes.io/last-applied-configuration";
   const lastApplied = (data: JsonObject) =>
     JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data });
@@ -279,20 +279,20 @@ describe("from client-side apply", () => {
     );
     assert.deepEqual(history.live.data, { k: "v2", l: "w" });
   });
-  test("not what someone changed since", () => {
+  test("a field that was changed since the last client-side apply is a conflict", () => {
     const history = migrated({ k: "changed", l: "w" }, { k: "v", l: "w" });
     assert.equal(
       history.apply({ manager: "kubectl" }, { data: { k: "v2", l: "x" } })?.message,
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.k',
     );
   });
-  test("only kubectl may", () => {
+  test("only the manager kubectl takes the fields over", () => {
     assert.equal(migrated({ k: "v" }, { k: "v" }).apply(m1, { data: { k: "v2" } })?.code, 409);
   });
 });
 
-describe("schemas that change", () => {
-  test("who owned a part owns the whole once it is one value", () => {
+describe("server-side apply: schemas that change", () => {
+  test("a manager of a part owns the whole field once the schema makes it atomic", () => {
     const history = configMap();
     history.apply(m1, { data: { k: "v" } });
     const atomic = new History("v1", "ConfigMap", undefined, atomicData());
@@ -311,7 +311,7 @@ describe("schemas that change", () => {
       atomic: true,
       goType: "",
     } as const;
-    const field = (name: string, schema: object) => ({
+    const field = (name: string, schema: Schema): Field => ({
       name,
       number: 0,
       schema,
@@ -324,7 +324,7 @@ describe("schemas that change", () => {
       patch: undefined,
       inlinedBy: [],
     });
-    const any = { shape: "any", goType: "" };
+    const any = { shape: "any", goType: "" } as const;
     const fields = [
       field("apiVersion", any),
       field("kind", any),
@@ -340,6 +340,6 @@ describe("schemas that change", () => {
       preserveUnknown: false,
       fields,
       byName: new Map(fields.map((f) => [f.name, f])),
-    } as unknown as StructSchema;
+    };
   }
 });

@@ -20,6 +20,7 @@ import { conflictsStatus } from "./conflicts.ts";
 import { emptyObject } from "./empty-object.ts";
 import { isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
+import { prepareLargeNodes } from "./large-nodes.ts";
 import { allowedByLastApplied, withLastApplied } from "./last-applied.ts";
 import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
 import { decodeManagers, encodeManagers, isSameManager, type Manager } from "./managers.ts";
@@ -113,6 +114,7 @@ function* applyTo(input: ApplyInput): Steps<Result<JsonObject>> {
     return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
   }
   yield;
+  using _nodes = yield* prepareLargeNodes(applied, schema);
   const outcome = yield* onLive(input, "failed to create typed live object (%v): ", () =>
     decide(input, current, managers, versions, input.force),
   );

@@ -11,6 +11,7 @@
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import { EMPTY_SET, type FieldSet, LEAF, mapNode, ordered } from "./field-set.ts";
+import { largeNode } from "./large-nodes.ts";
 import {
   MEMBER_BIT,
   NodeBuilder,
@@ -178,6 +179,8 @@ function compareItemGroups(
 function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || value === null) return LEAF;
+  const large = largeNode(value as object, true);
+  if (large !== undefined) return large;
   // Whether a large map is empty is as costly to find out as all of its keys.
   if (schema.shape === "map" && schema.value.shape === "scalar") {
     return mapNode(value as JsonObject, true);

@@ -19,7 +19,7 @@ import { compareElements, formatElement } from "./path-element.ts";
 const spec = { "f:spec": { "f:a": {}, "f:b": { ".": {}, "f:c": {} } } };
 
 describe("server-side apply: operations", () => {
-  test("union", () => {
+  test("union holds the paths of both sets", () => {
     assert.equal(union(spec, { "f:spec": { "f:a": {} } }), spec);
     assert.deepEqual(union(spec, { "f:spec": {} }), { "f:spec": { ".": {}, ...spec["f:spec"] } });
     assert.deepEqual(union({ "f:b": {} }, { "f:a": {}, "f:c": {} }), {
@@ -46,13 +46,13 @@ describe("server-side apply: operations", () => {
     assert.deepEqual(differenceBelow(spec, { "f:spec": {} }), {});
     assert.equal(differenceBelow(spec, { "f:status": {} }), spec);
   });
-  test("intersection", () => {
+  test("intersection holds the paths that both sets have", () => {
     assert.deepEqual(intersection(spec, { "f:spec": { "f:b": {} }, "f:x": {} }), {
       "f:spec": { "f:b": {} },
     });
     assert.deepEqual(intersection(spec, { "f:spec": {} }), {});
   });
-  test("paths", () => {
+  test("pathsOf yields every path of a set, parents first", () => {
     assert.deepEqual(
       [...pathsOf(spec)],
       [

@@ -35,7 +35,10 @@ export function asMember(node: FieldSet): FieldSet {
   return isMember(node) ? node : { ".": LEAF, ...node };
 }
 
-/** All entries of a map whose values are scalars. `isMember`: the map is a member itself. */
+/**
+ * All entries of a map whose values are scalars. `isMember`: the map is a member itself. See also
+ * large-nodes.ts.
+ */
 export function mapNode(map: JsonObject, isMember: boolean): FieldSet {
   const names = Object.keys(map).sort();
   if (names.length === 0) return LEAF;
@@ -119,11 +122,16 @@ export function ordered(node: FieldSet): FieldSet {
 function sorted(node: FieldSet): FieldSet {
   const result: Record<string, FieldSet> = {};
   const keys = Object.keys(node);
-  // The order of texts is much faster to find, and there may be tens of thousands.
-  if (keys.every(sortsAsText)) keys.sort();
-  else keys.sort(compareElements);
+  sortElements(keys);
   for (const key of keys) result[key] = node[key]!;
   return result;
+}
+
+/** In place. */
+export function sortElements(elements: string[]): void {
+  // The order of texts is much faster to find, and there may be tens of thousands.
+  if (elements.every(sortsAsText)) elements.sort();
+  else elements.sort(compareElements);
 }
 
 /** Members and plain values: the ranks `.`, `f`, `v` are in the order of their letters. */

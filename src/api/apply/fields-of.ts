@@ -14,6 +14,7 @@ import {
   mapNode,
   ordered,
 } from "./field-set.ts";
+import { largeNode } from "./large-nodes.ts";
 import { NodeBuilder } from "./struct-nodes.ts";
 import { elementOf, memberSchema, ownershipOf, rankedFields } from "./typed-values.ts";
 
@@ -36,7 +37,9 @@ function childrenOf(value: unknown, schema: Schema): FieldSet | undefined {
 
 function membersOf(object: JsonObject, schema: Schema): FieldSet {
   // Maps of scalars may have tens of thousands of entries.
-  if (schema.shape === "map" && schema.value.shape === "scalar") return mapNode(object, false);
+  if (schema.shape === "map" && schema.value.shape === "scalar") {
+    return largeNode(object, false) ?? mapNode(object, false);
+  }
   const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
   const node = new NodeBuilder(ranked);
   for (const name in object) {
@@ -44,16 +47,19 @@ function membersOf(object: JsonObject, schema: Schema): FieldSet {
     if (value === undefined) continue;
     const field = ranked?.byName.get(name);
     const children = childrenOf(value, field?.schema ?? memberSchema(schema, name));
-    const empty = value === null || (isObject(value) && isEmptySet(value as FieldSet));
+    const isBare = children === undefined || isEmptySet(children);
+    const empty = isBare && (value === null || (isObject(value) && isEmptySet(value as FieldSet)));
     if (children === undefined || empty)
       node.add(field?.element ?? `f:${name}`, field?.bit ?? 0, LEAF);
     else if (field === undefined) node.add(`f:${name}`, 0, asMember(children));
-    else if (!isEmptySet(children)) node.add(field.element, field.bit, children);
+    else if (!isBare) node.add(field.element, field.bit, children);
   }
   return node.finish() ?? EMPTY_SET;
 }
 
 function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
+  const large = largeNode(items, false);
+  if (large !== undefined) return large;
   const node: Record<string, FieldSet> = {};
   for (const item of items) {
     const element = elementOf(item, list);

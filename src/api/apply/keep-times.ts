@@ -11,6 +11,10 @@ export function keepTimes<T extends JsonObject>(next: T, old: JsonObject): T {
   if (!Array.isArray(entries) || !Array.isArray(oldEntries)) return next;
   if (entries === oldEntries || entries.length !== oldEntries.length) return next;
   if (entries.every((entry, i) => timeOf(entry) === timeOf(oldEntries[i]))) return next;
+  // Most writes change something beside metadata: that is seen without a copy.
+  for (const name in next) {
+    if (name !== "metadata" && !jsonEqual(next[name], old[name])) return next;
+  }
   const same = entries.every((entry, i) => jsonEqual(timeless(entry), timeless(oldEntries[i])));
   if (!same) return next;
   const bare = (object: JsonObject) => withManagedFields(object, undefined);

@@ -26,6 +26,7 @@ function mergeValues(live: unknown, applied: unknown, schema: Schema): unknown {
 function mergeMembers(live: unknown, applied: JsonObject, schema: Schema): unknown {
   const members = objectOf(live);
   const isScalarMap = schema.shape === "map" && schema.value.shape === "scalar";
+  if (isScalarMap && live === undefined) return applied; // all of it is new
   let merged: Record<string, unknown> | undefined;
   for (const name of Object.keys(applied)) {
     const old = ownMember(members, name);

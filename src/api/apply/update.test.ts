@@ -65,8 +65,8 @@ describe("server-side apply: who writes a field owns it", () => {
   });
 });
 
-describe("lists and structs", () => {
-  test("items by key, values of sets, lists and structs owned as one", () => {
+describe("managedFields of an update: lists and structs", () => {
+  test("map lists are owned by key, sets by value, atomic lists and structs as one", () => {
     const history = new History("v1", "Service").put(m1, {
       metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u1" }] },
       spec: {
@@ -94,7 +94,7 @@ describe("lists and structs", () => {
       "m2 Update @2 {f:spec:{f:ports:{k:{\\port\\:80,\\protocol\\:\\TCP\\}:{f:name:{}},k:{\\port\\:81,\\protocol\\:\\TCP\\}:{.:{},f:port:{},f:protocol:{},f:targetPort:{}}},f:selector:{}}}",
     ]);
   });
-  test("items that share a key are owned together", () => {
+  test("items that share a key are owned together without their fields", () => {
     const port = (name: string) => ({ name, port: 80, protocol: "TCP" });
     const history = new History("v1", "Service").put(m1, {
       spec: { ports: [port("a"), port("b")] },
@@ -130,7 +130,7 @@ describe("lists and structs", () => {
       "m1 Update @3 {f:data:{f:a:{.:{},f:d:{}}},f:revision:{}}",
     ]);
   });
-  test("names of maps are just names", () => {
+  test("keys of maps such as constructor and . are plain names", () => {
     const history = configMap().put(m1, { data: { constructor: "v", ".": "w" } });
     assert.deepEqual(history.managers(), ["m1 Update @1 {f:data:{.:{},f:.:{},f:constructor:{}}}"]);
   });

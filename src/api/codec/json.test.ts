@@ -143,9 +143,13 @@ describe("JSON codec: what is wrong with an object, in upstream's words", () => 
 
 describe("JSON codec: unknown and duplicate fields", () => {
   const rows = [
-    { name: "case matters", text: `{"Data":{"a":"b"}}`, want: ['unknown field "Data"'] },
     {
-      name: "in reading order",
+      name: "a field name in another case is an unknown field",
+      text: `{"Data":{"a":"b"}}`,
+      want: ['unknown field "Data"'],
+    },
+    {
+      name: "unknown fields are listed in reading order",
       text: `{"metadata":{"name":"a","foo":{"x":1}},"bogus":1}`,
       want: ['unknown field "metadata.foo"', 'unknown field "bogus"'],
     },
@@ -344,31 +348,31 @@ describe("JSON codec: the normal form", () => {
       `{"metadata":{},"spec":{"containers":null,"terminationGracePeriodSeconds":0,"enableServiceLinks":false},"status":{}}`,
     ],
     [
-      "quantities",
+      "quantities of a ResourceQuota get their canonical form",
       "core.v1.ResourceQuota",
       `{"spec":{"hard":{"cpu":1.5,"memory":"1024Mi","pods":"3000m","x":null}}}`,
       `{"metadata":{},"spec":{"hard":{"cpu":"1500m","memory":"1Gi","pods":"3","x":"0"}},"status":{}}`,
     ],
     [
-      "times",
+      "times get UTC and whole seconds",
       "core.v1.Event",
       `{"firstTimestamp":"2020-01-02T05:04:05.5+02:00"}`,
       `{"metadata":{},"involvedObject":{},"source":{},"firstTimestamp":"2020-01-02T03:04:05Z","lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""}`,
     ],
     [
-      "base64",
+      "base64 of a Secret keeps its bytes",
       "core.v1.Secret",
       `{"data":{"a":"YW\\nJj","b":[97,98],"c":"YQ==","d":null}}`,
       `{"metadata":{},"data":{"a":"YWJj","b":"YWI=","c":"YQ==","d":""}}`,
     ],
     [
-      "large numbers",
+      "int64 limits keep every digit",
       "core.v1.Pod",
       `{"metadata":{"generation":9223372036854775807},"spec":{"containers":null,"activeDeadlineSeconds":-9223372036854775808}}`,
       `{"metadata":{"generation":9223372036854775807},"spec":{"containers":null,"activeDeadlineSeconds":-9223372036854775808},"status":{}}`,
     ],
     [
-      "free JSON",
+      "free JSON of a ControllerRevision stays as it is",
       "apps.v1.ControllerRevision",
       `{"data":{"b":[1,{"z":null}],"a":12345678901234567890},"revision":1}`,
       `{"metadata":{},"data":{"b":[1,{"z":null}],"a":12345678901234567000},"revision":1}`,

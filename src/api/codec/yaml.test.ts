@@ -56,7 +56,7 @@ describe("YAML codec: documents", () => {
       `{"2":3,"1.5":"x","null key":"z","true":1}`,
     ],
     [
-      "merge keys",
+      "a merge key (<<) adds the fields of its alias",
       "base: &b {x: 1, z: 2}\nd:\n  <<: *b\n  z: 3",
       `{"base":{"x":1,"z":2},"d":{"x":1,"z":3}}`,
     ],
@@ -66,8 +66,12 @@ describe("YAML codec: documents", () => {
       `{"a":{"x":1},"b":{"x":2},"c":{"x":1}}`,
     ],
     ["only the first document", "a: 1\n---\nb: 2\n", `{"a":1}`],
-    ["nothing at all", "# comment\n", "null"],
-    ["block texts", "a: |\n  x\n  y\nb: >-\n  x\n  y\n", `{"a":"x\\ny\\n","b":"x y"}`],
+    ["a document of comments only is null", "# comment\n", "null"],
+    [
+      "literal (|) and folded (>-) block scalars are read",
+      "a: |\n  x\n  y\nb: >-\n  x\n  y\n",
+      `{"a":"x\\ny\\n","b":"x y"}`,
+    ],
     ["__proto__ is a key", "__proto__: {x: 1}", `{"__proto__":{"x":1}}`],
     ["JSON is YAML", `{"a": [1, "b", null, {"c": true}]}`, `{"a":[1,"b",null,{"c":true}]}`],
     ["a quoted << is an ordinary key", `"<<": 1`, `{"<<":1}`],
@@ -97,7 +101,7 @@ describe("YAML codec: documents", () => {
   });
 });
 
-describe("lines of quoted scalars and flow collections may begin at any column", () => {
+describe("YAML codec: lines of quoted scalars and flow collections may begin at any column", () => {
   const rows: readonly (readonly [string, string])[] = [
     ['a: "one\ntwo\nthree"\nb: 1\n', `{"a":"one two three","b":1}`],
     ['a:\n  b:\n    c: "one\n two \\\n  three"\n  d: 1', `{"a":{"b":{"c":"one two three"},"d":1}}`],
@@ -114,7 +118,7 @@ describe("lines of quoted scalars and flow collections may begin at any column",
     assert.ok(!yamlToJson('a: "one\ntwo\n---\nthree"').ok);
   });
 
-  test("what is read again is bounded: too many such lines, or too much indentation, is refused", () => {
+  test("lines that must be read again are bounded: too many of them, or too much indentation, are refused", () => {
     const many = Array.from({ length: 20_000 }, (_, n) => `k${n}: "a\nb"\n`).join("");
     assert.ok(!yamlToJson(many).ok);
     const deep = `a:\n${" ".repeat(100_000)}b: "x\n${"y\n".repeat(10_000)}"`;
@@ -154,7 +158,11 @@ describe("bad YAML", () => {
     ["an open map", "a: {b: c", "yaml: did not find expected ',' or '}'"],
     ["an open quote", "a: 'x", "yaml: found unexpected end of stream"],
     ["an unknown escape", `a: "\\q"`, "yaml: found unknown escape character"],
-    ["wrong indentation", "a:\n  b: 1\n c: 2", "yaml: line 2: did not find expected key"],
+    [
+      "wrong indentation is refused",
+      "a:\n  b: 1\n c: 2",
+      "yaml: line 2: did not find expected key",
+    ],
     ["a control character", "a: \u0007", "yaml: control characters are not allowed"],
     ["an unknown alias", "a: *b", "yaml: unknown anchor 'b' referenced"],
     ["an alias inside its anchor", "a: &a [*a]", "yaml: anchor 'a' value contains itself"],
@@ -164,7 +172,7 @@ describe("bad YAML", () => {
       "yaml: map merge requires map or sequence of maps as the value",
     ],
     ["a list as a key", "? [a]\n: b", "yaml: invalid map key"],
-    ["infinity", "a: .inf", "json: unsupported value: +Inf"],
+    ["infinity has no JSON form and is refused", "a: .inf", "json: unsupported value: +Inf"],
     ["a wrong tag", "a: !!int x", "yaml: cannot decode !!str `x` as a !!int"],
     ["a billion laughs", laughs.join("\n"), "yaml: document contains excessive aliasing"],
     ["a long text many times", longText, "yaml: document contains excessive aliasing"],
@@ -203,13 +211,17 @@ describe("YAML codec: writing", () => {
       `- 'a: b'\n- a:b\n- '#x'\n- 'x #y'\n- '- x'\n- -x\n- '[x'\n- 'x '\n- '''x'\n- '*'\n- x,y\n- '---'\n`,
     ],
     [
-      "several lines",
+      "a text of several lines becomes a block scalar",
       { a: "x\ny\n", b: "x\n\ny", c: " x\ny", d: "x \ny", e: "x\n\n" },
       'a: |\n  x\n  y\nb: |-\n  x\n\n  y\nc: |2-\n   x\n  y\nd: "x \\ny"\ne: |+\n  x\n\n',
     ],
-    ["special characters", ["a\tb", "\u0001", "é☃🎈"], `- "a\\tb"\n- "\\x01"\n- é☃🎈\n`],
     [
-      "numbers",
+      "control characters are escaped, other Unicode is not",
+      ["a\tb", "\u0001", "é☃🎈"],
+      `- "a\\tb"\n- "\\x01"\n- é☃🎈\n`,
+    ],
+    [
+      "numbers are written as Go writes them",
       [1, -1.5, 1e21, 1.5e-7, 9_007_199_254_740_993n, true, null],
       "- 1\n- -1.5\n- 1e+21\n- 1.5e-07\n- 9007199254740993\n- true\n- null\n",
     ],

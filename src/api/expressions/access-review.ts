@@ -1,4 +1,5 @@
 /** Conditions on questions of access, as they are put to webhooks: a SubjectAccessReview's spec is `request`. */
+
 import { compile, extendEnvironment } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation } from "#api/cel/evaluate/program.ts";
 import { BOOL, objectType } from "#api/cel/types/type.ts";
@@ -7,9 +8,10 @@ import type {
   ResourceAttributes,
   SubjectAccessReviewSpec,
 } from "#api/generated/authorization.v1.ts";
+import { lazy } from "#lib/lazy.ts";
 import { plainName } from "./admission.ts";
 import type { CompiledExpression } from "./authentication.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { fieldTypes, objectTypes } from "./object-types.ts";
 
 export interface AccessCondition {
@@ -18,7 +20,7 @@ export interface AccessCondition {
 }
 
 export function compileAccessCondition(text: string): CompiledExpression<AccessCondition> {
-  const compiled = compile(ENVIRONMENT, text);
+  const compiled = compile(environment(), text);
   if (!compiled.ok) {
     const detail = `compilation failed: ${compiled.error}`;
     return { ok: false, fault: { type: "invalid", detail } };
@@ -28,7 +30,7 @@ export function compileAccessCondition(text: string): CompiledExpression<AccessC
     const detail = `must evaluate to bool but got ${plainName(type)}`;
     return { ok: false, fault: { type: "invalid", detail } };
   }
-  const program = createProgram(ENVIRONMENT, compiled.value);
+  const program = createProgram(environment(), compiled.value);
   const evaluate = (spec: SubjectAccessReviewSpec): Evaluation => {
     const request = fromJson(completed(spec));
     return program.evaluate({ find: (name) => (name === "request" ? request : undefined) });
@@ -75,10 +77,12 @@ const TYPES = new Map([
   ],
 ]);
 
-const ENVIRONMENT = extendEnvironment(
-  BASE_ENVIRONMENT,
-  { request: objectType("kubernetes.SubjectAccessReviewSpec") },
-  objectTypes(TYPES),
+const environment = lazy(() =>
+  extendEnvironment(
+    baseEnvironment(),
+    { request: objectType("kubernetes.SubjectAccessReviewSpec") },
+    objectTypes(TYPES),
+  ),
 );
 
 /** Texts and lists that are empty are there all the same; attributes and selectors may be missing. */

@@ -20,7 +20,8 @@ import {
   type Type,
 } from "#api/cel/types/type.ts";
 import type { AdmissionUse, ExpressionFault } from "#api/expressions.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { lazy } from "#lib/lazy.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE } from "./libraries/authorization.ts";
 import { jsonPatchLibrary } from "./libraries/json-patch.ts";
 import { type FieldTypes, fieldTypes, objectTypes } from "./object-types.ts";
@@ -131,15 +132,17 @@ const REQUEST_TYPES: ReadonlyMap<string, FieldTypes> = new Map([
 ]);
 
 /** What every expression about a request sees; its objects have any type. */
-export const COMMON_ENVIRONMENT = extendEnvironment(
-  BASE_ENVIRONMENT,
-  {
-    object: DYN,
-    oldObject: DYN,
-    namespaceObject: objectType("kubernetes.Namespace"),
-    request: objectType("kubernetes.AdmissionRequest"),
-  },
-  objectTypes(REQUEST_TYPES),
+export const commonEnvironment = lazy(() =>
+  extendEnvironment(
+    baseEnvironment(),
+    {
+      object: DYN,
+      oldObject: DYN,
+      namespaceObject: objectType("kubernetes.Namespace"),
+      request: objectType("kubernetes.AdmissionRequest"),
+    },
+    objectTypes(REQUEST_TYPES),
+  ),
 );
 
 /** Objects of mutations take any field; JSON patches only theirs. */
@@ -154,16 +157,14 @@ const PATCH_TYPES: TypeProvider = {
     return ["op", "path", "from"].includes(field) ? STRING : undefined;
   },
 };
-const PATCHING = extendEnvironment(
-  withLibraries(COMMON_ENVIRONMENT, [jsonPatchLibrary]),
-  {},
-  PATCH_TYPES,
+const patching = lazy(() =>
+  extendEnvironment(withLibraries(commonEnvironment(), [jsonPatchLibrary]), {}, PATCH_TYPES),
 );
 
 /** What an expression of this role sees. */
 export function admissionEnvironment(use: AdmissionUse, types = variableTypes(use)): Environment {
   const patches = use.role === "applyConfiguration" || use.role === "jsonPatch";
-  const environment = patches ? PATCHING : COMMON_ENVIRONMENT;
+  const environment = patches ? patching() : commonEnvironment();
   const optional = {
     ...(use.hasParams && { params: DYN }),
     ...(use.hasAuthorizer && {

@@ -5,6 +5,7 @@
  * Claims are JSON as Go reads it, so every number is a double. Names that are no names of the
  * language are written escaped (`claims.example__dot__com`), at any depth.
  */
+
 import { childrenOf, type Expr } from "#api/cel/ast.ts";
 import { compile, type Environment, extendEnvironment } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation } from "#api/cel/evaluate/program.ts";
@@ -12,7 +13,8 @@ import { ANY, BOOL, mapType, objectType, STRING } from "#api/cel/types/type.ts";
 import { JsonList, JsonMap } from "#api/cel/values/json.ts";
 import { CelObject, type Value } from "#api/cel/values/value.ts";
 import type { ExpressionFault } from "#api/expressions.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { lazy } from "#lib/lazy.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { unescapeFieldName } from "./field-names.ts";
 import { fieldTypes, objectTypes } from "./object-types.ts";
 
@@ -46,7 +48,7 @@ export function compileClaimsExpression(
   text: string,
   wanted?: "bool",
 ): CompiledExpression<ClaimsExpression> {
-  const compiled = compileIn(CLAIMS_ENVIRONMENT, text, wanted);
+  const compiled = compileIn(claimsEnvironment(), text, wanted);
   if (!compiled.ok) return compiled;
   const { expr, run } = compiled.value;
   return {
@@ -61,30 +63,34 @@ export function compileClaimsExpression(
 
 /** A condition. */
 export function compileUserExpression(text: string): CompiledExpression<UserExpression> {
-  const compiled = compileIn(USER_ENVIRONMENT, text, "bool");
+  const compiled = compileIn(userEnvironment(), text, "bool");
   if (!compiled.ok) return compiled;
   const { run } = compiled.value;
   return { ok: true, value: { text, evaluate: (user) => run("user", new UserObject(user)) } };
 }
 
-const CLAIMS_ENVIRONMENT = extendEnvironment(BASE_ENVIRONMENT, { claims: mapType(STRING, ANY) });
+const claimsEnvironment = lazy(() =>
+  extendEnvironment(baseEnvironment(), { claims: mapType(STRING, ANY) }),
+);
 
 const USER_TYPE = objectType("kubernetes.UserInfo");
-const USER_ENVIRONMENT = extendEnvironment(
-  BASE_ENVIRONMENT,
-  { user: USER_TYPE },
-  objectTypes(
-    new Map([
-      [
-        USER_TYPE.name,
-        fieldTypes({
-          username: "string",
-          uid: "string",
-          groups: "list(string)",
-          extra: "map(string, list(string))",
-        }),
-      ],
-    ]),
+const userEnvironment = lazy(() =>
+  extendEnvironment(
+    baseEnvironment(),
+    { user: USER_TYPE },
+    objectTypes(
+      new Map([
+        [
+          USER_TYPE.name,
+          fieldTypes({
+            username: "string",
+            uid: "string",
+            groups: "list(string)",
+            extra: "map(string, list(string))",
+          }),
+        ],
+      ]),
+    ),
   ),
 );
 

@@ -70,7 +70,7 @@ describe("expressions of admission policies", () => {
   }
 });
 
-describe("rules of schemas", () => {
+describe("CEL: x-kubernetes-validations rules of a schema", () => {
   const spec = (properties: Record<string, JSONSchemaProps>, rule: object): JSONSchemaProps => ({
     type: "object",
     properties: {
@@ -79,34 +79,38 @@ describe("rules of schemas", () => {
   });
   const list: JSONSchemaProps = { type: "array", items: { type: "string" } };
   const cases: { name: string; schema: JSONSchemaProps; faults: RegExp[] }[] = [
-    { name: "typed", schema: spec({ n: { type: "integer" } }, { rule: "self.n > 0" }), faults: [] },
     {
-      name: "no bool",
+      name: "a rule on a typed field compiles",
+      schema: spec({ n: { type: "integer" } }, { rule: "self.n > 0" }),
+      faults: [],
+    },
+    {
+      name: "a rule that is no bool is refused",
       schema: spec({}, { rule: "1" }),
       faults: [/cel expression must evaluate to a bool$/],
     },
     {
-      name: "no field",
+      name: "a rule on an undefined field is refused",
       schema: spec({}, { rule: "self.x == 1" }),
       faults: [/undefined field 'x'/],
     },
     {
-      name: "old value",
+      name: "a transition rule with oldSelf compiles",
       schema: spec({ n: { type: "integer" } }, { rule: "self.n >= oldSelf.n" }),
       faults: [],
     },
     {
-      name: "message",
+      name: "a messageExpression that is no string is refused",
       schema: spec({}, { messageExpression: "1" }),
       faults: [/messageExpression must evaluate to a string$/],
     },
     {
-      name: "optional old value",
+      name: "optionalOldSelf without oldSelf is refused",
       schema: spec({}, { optionalOldSelf: true }),
       faults: [/may not be set if oldSelf is not used in rule/],
     },
     {
-      name: "reserved names",
+      name: "escaped field names (__namespace__, __dash__) compile",
       schema: spec(
         { namespace: { type: "string" }, "a-b": { type: "string" } },
         { rule: "self.__namespace__ == self.a__dash__b" },
@@ -114,7 +118,7 @@ describe("rules of schemas", () => {
       faults: [],
     },
     {
-      name: "the name of the resource",
+      name: "metadata.name of the resource can be used",
       schema: {
         type: "object",
         "x-kubernetes-validations": [{ rule: "self.metadata.name.size() < 9" }],
@@ -122,7 +126,7 @@ describe("rules of schemas", () => {
       faults: [],
     },
     {
-      name: "too expensive",
+      name: "a rule whose estimated cost exceeds the budget is refused",
       schema: spec({ a: list, b: list }, { rule: "self.a.all(x, self.b.all(y, x != y))" }),
       faults: [
         /^Forbidden: estimated rule cost exceeds budget by factor of more than 100x/,

@@ -1,4 +1,5 @@
 /** Selectors of devices in resource claims and classes. */
+
 import { staticCost } from "#api/cel/cost/static-cost.ts";
 import { compile, extendEnvironment, withLibraries } from "#api/cel/environment.ts";
 import { createProgram } from "#api/cel/evaluate/program.ts";
@@ -7,8 +8,9 @@ import { ANY, BOOL, objectType, STRING } from "#api/cel/types/type.ts";
 import { CelError, CelMap, CelObject, EntryMap, type Value } from "#api/cel/values/value.ts";
 import type { ExpressionFault } from "#api/expressions.ts";
 import type { Device, DeviceAttribute } from "#api/generated/resource.v1.ts";
+import { lazy } from "#lib/lazy.ts";
 import { plainName } from "./admission.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { declaredMap, declaredObject, simpleType, sizesIn, typesIn } from "./declared-type.ts";
 import { quantityAsValue } from "./libraries/quantities.ts";
 import { versionAsValue } from "./libraries/semantic-versions.ts";
@@ -31,10 +33,12 @@ const DEVICE = declaredObject(
   ]),
 );
 
-const ENVIRONMENT = extendEnvironment(
-  withLibraries(BASE_ENVIRONMENT, [{ functions: {}, macros: [BIND_MACRO] }]),
-  { device: DEVICE.type },
-  typesIn(DEVICE),
+const environment = lazy(() =>
+  extendEnvironment(
+    withLibraries(baseEnvironment(), [{ functions: {}, macros: [BIND_MACRO] }]),
+    { device: DEVICE.type },
+    typesIn(DEVICE),
+  ),
 );
 
 /** Attributes are also read as fields of their domain, which have no declaration of their own. */
@@ -46,7 +50,7 @@ const COSTS = kubernetesCosts(
 );
 
 export function deviceFaults(expression: string): ExpressionFault[] {
-  const compiled = compile(ENVIRONMENT, expression);
+  const compiled = compile(environment(), expression);
   if (!compiled.ok) {
     return [{ type: "invalid", detail: `compilation failed: ${compiled.error}` }];
   }
@@ -73,9 +77,9 @@ export type DeviceMatcher = (
 
 /** Compiles a selector; the error of one that cannot be compiled comes with every device. */
 export function deviceMatcher(expression: string): DeviceMatcher {
-  const compiled = compile(ENVIRONMENT, expression);
+  const compiled = compile(environment(), expression);
   if (!compiled.ok) return () => ({ ok: false, error: `CEL compile error: ${compiled.error}` });
-  const program = createProgram(ENVIRONMENT, compiled.value, { costMax: COST_LIMIT });
+  const program = createProgram(environment(), compiled.value, { costMax: COST_LIMIT });
   return (device) => {
     const value = new DeviceValue(device);
     const result = program.evaluate({ find: (name) => (name === "device" ? value : undefined) });

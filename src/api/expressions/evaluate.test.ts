@@ -5,7 +5,7 @@ import { createProgram } from "#api/cel/evaluate/program.ts";
 import { DYN } from "#api/cel/types/type.ts";
 import { fromJson, toJson } from "#api/cel/values/json.ts";
 import type { Value } from "#api/cel/values/value.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { typesIn } from "./declared-type.ts";
 import { AUTHORIZER_TYPE, AuthorizationValue } from "./libraries/authorization.ts";
 import { kubernetesCallCosts } from "./run-costs.ts";
@@ -21,7 +21,7 @@ const AUTHORIZER = new AuthorizationValue(
   { decide: ({ verb, resource = "" }) => ({ allowed: verb === "get", reason: resource }) },
   {},
 );
-const ENVIRONMENT = extendEnvironment(BASE_ENVIRONMENT, {
+const ENVIRONMENT = extendEnvironment(baseEnvironment(), {
   object: DYN,
   authorizer: AUTHORIZER_TYPE,
 });
@@ -98,7 +98,7 @@ describe("CEL: the libraries of Kubernetes", () => {
   });
 });
 
-test("data has the types of its schema", () => {
+test("CEL: data has the types of its schema", () => {
   const type = schemaType(
     {
       type: "object",
@@ -114,7 +114,7 @@ test("data has the types of its schema", () => {
     false,
     "selfType",
   )!;
-  const environment = extendEnvironment(BASE_ENVIRONMENT, { self: type.type }, typesIn(type));
+  const environment = extendEnvironment(baseEnvironment(), { self: type.type }, typesIn(type));
   const self = typedValue(
     {
       since: "2030-01-02T00:00:00Z",

@@ -5,7 +5,7 @@ import type {
   ExpressionWarning,
   ValidatingAdmissionPolicySpec,
 } from "#api/generated/admissionregistration.v1.ts";
-import { COMMON_ENVIRONMENT, declaredType } from "./admission.ts";
+import { commonEnvironment, declaredType } from "./admission.ts";
 import { type DeclaredType, typesIn } from "./declared-type.ts";
 import { AUTHORIZER_TYPE } from "./libraries/authorization.ts";
 import { objectTypes } from "./object-types.ts";
@@ -81,7 +81,7 @@ function environmentFor(
   params: DeclaredType | "dynamic" | undefined,
 ): Environment {
   let environment = extendEnvironment(
-    COMMON_ENVIRONMENT,
+    commonEnvironment(),
     { object: object.type, oldObject: object.type, authorizer: AUTHORIZER_TYPE },
     typesIn(object),
   );

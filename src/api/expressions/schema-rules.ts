@@ -14,7 +14,7 @@ import { type FieldError, forbidden, invalid } from "#api/validation/field-error
 import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
 import type { Steps } from "#lib/async/steps.ts";
-import { BASE_ENVIRONMENT } from "./base-environment.ts";
+import { baseEnvironment } from "./base-environment.ts";
 import { type DeclaredType, sizesIn, typesIn } from "./declared-type.ts";
 import { kubernetesCosts } from "./library-costs.ts";
 import { REQUEST_BYTES_MAX, schemaType } from "./schema-type.ts";
@@ -92,26 +92,29 @@ class SchemaVisit {
     if (rules.length === 0) return;
     const type = schemaType(schema, place.isResource, "selfType");
     if (type === undefined) return;
+    yield;
     const fitting = Math.floor(REQUEST_BYTES_MAX / (type.bytesMin + 1));
     const count = place.count ?? fitting;
     for (const [i, rule] of rules.entries()) {
       const at = path.child("x-kubernetes-validations").index(i);
-      this.#rule(rule, type, count, place.uncorrelated, at);
+      yield* this.#rule(rule, type, count, place.uncorrelated, at);
       yield;
     }
   }
 
-  #rule(
+  *#rule(
     rule: ValidationRule,
     type: DeclaredType,
     count: number,
     uncorrelated: Path | undefined,
     path: Path,
-  ): void {
+  ): Steps<void> {
     if (rule.rule.trim() === "") return;
     const at = path.child("rule");
     const environment = ruleEnvironment(type, rule.optionalOldSelf === true);
+    yield;
     const compiled = compile(environment, rule.rule);
+    yield;
     const value = () => internalForm("apiextensions.v1.ValidationRule", rule);
     if (!compiled.ok) {
       this.errors.push(invalid(at, value(), `compilation failed: ${compiled.error}`));
@@ -119,6 +122,7 @@ class SchemaVisit {
       this.errors.push(invalid(at, value(), "cel expression must evaluate to a bool"));
     } else {
       this.#observe("estimated rule cost", costOf(compiled.value, type) * count, at);
+      yield;
       this.#message(rule, environment, type, value, path.child("messageExpression"));
     }
     const usesOld = compiled.ok && compiled.value.type === BOOL && refersToOld(compiled.value);
@@ -166,7 +170,7 @@ class SchemaVisit {
 /** `self` and `oldSelf` of the type. */
 export function ruleEnvironment(type: DeclaredType, optionalOld: boolean): Environment {
   const oldSelf = optionalOld ? optionalType(type.type) : type.type;
-  return extendEnvironment(BASE_ENVIRONMENT, { self: type.type, oldSelf }, typesIn(type));
+  return extendEnvironment(baseEnvironment(), { self: type.type, oldSelf }, typesIn(type));
 }
 
 function costOf({ expr, checked }: CompiledExpression, type: DeclaredType): number {

@@ -1,6 +1,6 @@
 /**
  * Runs the rules (`x-kubernetes-validations`) of a custom resource's schema on its objects. Rules are
- * compiled at their first use. An object may cost 10,000,000, a single rule 1,000,000.
+ * compiled at their first use, one in each step. An object may cost 10,000,000, a single rule 1,000,000.
  */
 import { type CompiledExpression, compile } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation, type Program } from "#api/cel/evaluate/program.ts";
@@ -25,6 +25,7 @@ import {
 } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
+import { lazy } from "#lib/lazy.ts";
 import type { DeclaredType } from "./declared-type.ts";
 import { kubernetesCallCosts } from "./run-costs.ts";
 import { refersToOld, ruleEnvironment } from "./schema-rules.ts";
@@ -72,7 +73,7 @@ export function schemaDefaultRuleValidator(
 interface Node {
   readonly schema: JSONSchemaProps;
   readonly type: DeclaredType | undefined;
-  readonly rules: readonly CompiledRule[];
+  readonly rules: readonly (() => CompiledRule)[];
   readonly properties: ReadonlyMap<string, Node>;
   readonly additional: Node | undefined;
   readonly items: Node | undefined;
@@ -105,7 +106,7 @@ function validatorOf(schema: JSONSchemaProps, isResource: boolean): Node | undef
   const isBare = given.length === 0 && properties.size === 0;
   if (isBare && additional === undefined && item === undefined) return undefined;
   const type = given.length === 0 ? undefined : schemaType(schema, isResource, "selfType");
-  const rules = type === undefined ? [] : given.map((rule) => compileRule(rule, type));
+  const rules = type === undefined ? [] : given.map((rule) => lazy(() => compileRule(rule, type)));
   return { schema, type, rules, properties, additional, items: item };
 }
 
@@ -200,8 +201,9 @@ class Run {
     const isUnchanged = this.#ratchets && correlated && old !== undefined && jsonEqual(value, old);
     const self = typedValue(value, type);
     const oldSelf = old === undefined ? undefined : typedValue(old, type);
-    for (const rule of rules) {
+    for (const compiled of rules) {
       if (this.#budget < 0) return;
+      const rule = compiled();
       const isOptional = rule.optionalOldSelf === true;
       if (rule.usesOld && oldSelf === undefined && !isOptional) continue;
       if (!rule.usesOld && isUnchanged) continue; // the update did not bring what is wrong

@@ -26,14 +26,14 @@ const VALUES = new Set(["V1MicroTime", "IntOrString", "VersionInfo"]);
 const classes = new Map(Object.entries(models) as [string, unknown][]);
 const classOfType = modelsOfTypes(new Set(classes.keys()));
 
-test("fact tables: every exported model has its struct", () => {
+test("OpenAPI facts: every model of client-node has its struct", () => {
   const found = new Set(classOfType.values());
   const missing = [...classes.keys()].filter((name) => !found.has(name) && !VALUES.has(name));
   assert.deepEqual(missing, []);
   assert.ok(found.size >= 750, `${found.size} models`);
 });
 
-test("fact tables: every struct has the fields of its model, of the same types, with the same ones required", () => {
+test("OpenAPI facts: every struct has the fields of its client-node model, with the same types and required fields", () => {
   const differences: string[] = [];
   for (const [type, name] of classOfType) {
     const model = classes.get(name) as Model;

@@ -52,7 +52,8 @@ describe("JSONPath", () => {
     },
   ];
   for (const { text, template } of good) {
-    test(`read ${text}`, () => assert.deepEqual(parseJsonPath(text), { ok: true, template }));
+    test(`parseJsonPath reads ${text}`, () =>
+      assert.deepEqual(parseJsonPath(text), { ok: true, template }));
   }
 
   const bad = [
@@ -69,7 +70,8 @@ describe("JSONPath", () => {
     { text: "{1.2.3}", fault: "cannot parse number 1.2.3" },
   ];
   for (const { text, fault } of bad) {
-    test(`refuse ${text}`, () => assert.deepEqual(parseJsonPath(text), { ok: false, fault }));
+    test(`parseJsonPath refuses ${text}`, () =>
+      assert.deepEqual(parseJsonPath(text), { ok: false, fault }));
   }
 
   test("a text of many brackets is refused, not followed", () => {

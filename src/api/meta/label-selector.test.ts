@@ -84,7 +84,7 @@ describe("label selector: refused texts", () => {
   }
 });
 
-describe("matching", () => {
+describe("label selector: matching", () => {
   const labels: Labels = { app: "web", tier: "1", empty: "" };
   const rows: readonly (readonly [text: string, matches: boolean])[] = [
     ["", true],
@@ -108,7 +108,7 @@ describe("matching", () => {
       assert.equal(matchesLabels(parsed(text), labels), matches);
     });
   }
-  test("without labels", () => {
+  test("an object without labels matches only what asks for no label", () => {
     assert.equal(matchesLabels(EVERYTHING, undefined), true);
     assert.equal(matchesLabels("nothing", undefined), false);
     assert.equal(matchesLabels(parsed("!a"), undefined), true);
@@ -161,7 +161,7 @@ describe("LabelSelector", () => {
   for (const [selector, error] of faults) {
     test(error, () => assert.deepEqual(selectorOf(selector), { ok: false, error }));
   }
-  test("from labels", () => {
+  test("selectorFromLabels requires every label, in order", () => {
     assert.equal(formatSelector(selectorFromLabels({ b: "1", a: "2" })), "a=2,b=1");
   });
 });

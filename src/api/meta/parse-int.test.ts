@@ -14,7 +14,7 @@ const rows: readonly [text: string, fault: string | undefined][] = [
   ["0x1", "invalid syntax"],
 ];
 for (const [text, fault] of rows) {
-  test(`int64 of ${JSON.stringify(text)}`, () => {
+  test(`int64Fault of ${JSON.stringify(text)}`, () => {
     const want = fault && `strconv.ParseInt: parsing ${JSON.stringify(text)}: ${fault}`;
     assert.equal(int64Fault(text), want);
   });

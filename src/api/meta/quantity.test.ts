@@ -86,7 +86,7 @@ describe("Quantity: canonical text", () => {
   }
 });
 
-describe("what is no quantity", () => {
+describe("Quantity: refused texts", () => {
   const suffix = "unable to parse quantity's suffix";
   const rows: readonly (readonly [text: string, error: string])[] = [
     ["", WRONG_FORMAT],
@@ -109,7 +109,7 @@ describe("what is no quantity", () => {
       assert.equal(canonicalQuantity(text), undefined);
     });
   }
-  test("too many digits", () => {
+  test("a hundred thousand digits are refused", () => {
     const error = "unable to parse numeric part of quantity";
     assert.deepEqual(parseQuantity("9".repeat(100_000)), { ok: false, error });
   });
@@ -137,7 +137,7 @@ describe("Quantity: numbers", () => {
       assert.equal(quantityMilliValue(quantityOf(text)), milli);
     });
   }
-  test("any unit", () => {
+  test("scaledValue rounds up to any unit", () => {
     assert.equal(scaledValue(quantityOf("1500"), 3), 2);
     assert.equal(scaledValue(quantityOf("2M"), 3), 2000);
     assert.equal(scaledValue(quantityOf("1m"), 100), 1);

@@ -93,7 +93,7 @@ export function applyConflictStatus(message: string, causes: readonly StatusCaus
 }
 
 /** Limit of reported field errors: the response would be longer than the object. */
-const FIELD_ERRORS_MAX = 1_000;
+export const FIELD_ERRORS_MAX = 1_000;
 
 export function invalidStatus(
   { group, kind }: GroupKind,

@@ -12,7 +12,7 @@ import {
   timeToMs,
 } from "./time.ts";
 
-describe("metav1.Time: Time", () => {
+describe("Time (parseTime, formatTime)", () => {
   const rows: readonly (readonly [text: string, printed: string])[] = [
     ["2024-05-06T07:08:09Z", "2024-05-06T07:08:09Z"],
     ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00Z"],
@@ -73,14 +73,14 @@ describe("metav1.Time: Time", () => {
       assert.deepEqual(parseTime(text), { ok: false, error });
     });
   }
-  test("the zero time is known", () => {
+  test("isZeroTime knows the zero time", () => {
     const parsed = parseTime("0001-01-01T00:00:00Z");
     assert.ok(parsed.ok && isZeroTime(parsed.value));
   });
 });
 
 describe("MicroTime", () => {
-  test("six decimals", () => {
+  test("a MicroTime keeps six decimals", () => {
     const parsed = parseMicroTime("2024-05-06T07:08:09.000123Z");
     assert.deepEqual(parsed, { ok: true, value: { seconds: 1714979289, nanos: 123_000 } });
     assert.ok(parsed.ok);
@@ -101,7 +101,7 @@ describe("MicroTime", () => {
   }
 });
 
-test("metav1.Time: milliseconds to text and back", () => {
+test("timeFromMs, timeToMs: milliseconds to RFC 3339 and back", () => {
   assert.equal(timeFromMs(1714979289987), "2024-05-06T07:08:09Z");
   assert.equal(timeFromMs(-1), "1969-12-31T23:59:59Z");
   assert.equal(microTimeFromMs(1714979289987), "2024-05-06T07:08:09.987000Z");
@@ -109,7 +109,7 @@ test("metav1.Time: milliseconds to text and back", () => {
   assert.equal(formatTime({ seconds: 1e300, nanos: 0 }), "275760-09-13T00:00:00Z");
 });
 
-test("metav1.Time: every second of four centuries survives the round trip", () => {
+test("formatTime, parseTime: every second of four centuries survives the round trip", () => {
   fc.assert(
     fc.property(fc.integer({ min: -6e9, max: 6e9 }), fc.nat(999_999), (seconds, micros) => {
       const instant = { seconds, nanos: micros * 1000 };

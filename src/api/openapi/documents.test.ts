@@ -171,8 +171,8 @@ describe("OpenAPI: version 2", () => {
   });
 });
 
-describe("version 3", () => {
-  test("a document holds its group version and what that leads to", () => {
+describe("OpenAPI v3", () => {
+  test("a document holds the paths of its group version and the schemas they refer to", () => {
     const document = openApiV3(input, "apis/apps/v1");
     const schemas = at(document, "components", "schemas") as Tree;
     assert.ok(
@@ -225,7 +225,7 @@ describe("version 3", () => {
     assert.deepEqual(kinds("apis/apps/v1"), [core, apps]);
   });
 
-  test("fields state zeros, enums and how lists merge; references are wrapped for that", () => {
+  test("fields state defaults, enums and x-kubernetes-list-type; references with a default are wrapped in allOf", () => {
     const document = openApiV3(input, "api/v1");
     const property = (type: string, field: string) =>
       at(document, "components", "schemas", `io.k8s.api.core.v1.${type}`, "properties", field);

@@ -34,27 +34,40 @@ export interface OpenApiFragment {
   readonly roots: readonly string[];
 }
 
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
 /** The document at /openapi/v2. */
 export function openApiV2(input: OpenApiInput): Json {
-  const { resources } = input;
-  const fragments = [...resources.map(resourceFragmentV2), serverFragmentV2(resources)];
-  const roots = new Set(fragments.flatMap((fragment) => fragment.roots));
-  const customs = fragments.map(({ definitions }) => definitions);
-  const definitions = Object.assign(
-    Object.fromEntries(definitionsV2(roots, input)),
-    ...customs,
-  ) as Json;
-  return {
-    ...openApiV2Head(input),
-    paths: sorted(Object.assign({}, ...fragments.map(({ paths }) => paths))),
-    definitions: sorted(definitions),
-    ...openApiV2Tail(),
-  };
+  const { resources, descriptions } = input;
+  const fragments = [
+    serverFragment(resources),
+    ...resources.map((resource) => resourceFragment(resource, "v2")),
+  ];
+  const { paths, definitions } = wholeOf(fragments, "v2", descriptions, groupVersionsOf(resources));
+  return { ...openApiHead("v2", input), paths, definitions, ...openApiV2Tail() };
+}
+
+/** The document at /openapi/v3/PATH; undefined if there is none. */
+export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
+  const { resources, descriptions } = input;
+  const about = pathFragmentV3(resources, path);
+  if (about === undefined) return undefined;
+  const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
+  const fragments = [about, ...own.map((resource) => resourceFragment(resource, "v3"))];
+  const { paths, definitions } = wholeOf(fragments, "v3", descriptions, homesV3(own));
+  return { ...openApiHead("v3", input), paths, components: componentsV3(definitions) };
 }
 
 /** What stands before the paths. */
-export function openApiV2Head({ serverVersion }: Pick<OpenApiInput, "serverVersion">): Json {
-  return { swagger: "2.0", info: { title: "Kubernetes", version: serverVersion } };
+export function openApiHead(
+  dialect: Dialect,
+  { serverVersion }: Pick<OpenApiInput, "serverVersion">,
+): Json {
+  const info = { title: "Kubernetes", version: serverVersion };
+  return dialect === "v2" ? { swagger: "2.0", info } : { openapi: "3.0.0", info };
 }
 
 /** What stands after the definitions. */
@@ -65,27 +78,36 @@ export function openApiV2Tail(): Json {
   };
 }
 
-/** The paths of one resource and, if it is a custom one, its definitions. */
-export function resourceFragmentV2(resource: OpenApiResource): OpenApiFragment {
-  const items = pathItems(resource);
-  const own = customDefinitions([resource], "v2");
-  const references = [...own.values()].flatMap(referencesIn);
-  const roots = [...rootsOf(items), ...references].filter((name) => !own.has(name));
-  return { paths: renderPaths(items, "v2"), definitions: Object.fromEntries(own), roots };
+export function componentsV3(schemas: Json): Json {
+  return {
+    ...(Object.keys(schemas).length === 0 ? {} : { schemas }),
+    securitySchemes: { BearerToken: { ...BEARER_TOKEN } },
+  };
 }
 
-/** What can be asked about groups, and the paths of the server itself. */
-export function serverFragmentV2(resources: readonly OpenApiResource[]): OpenApiFragment {
+/** The paths of one resource and, if it is a custom one, its definitions. */
+export function resourceFragment(resource: OpenApiResource, dialect: Dialect): OpenApiFragment {
+  const items = pathItems(resource);
+  const own = customDefinitions([resource], dialect);
+  const references = [...own.values()].flatMap(referencesIn);
+  const roots = [...rootsOf(items), ...references].filter((name) => !own.has(name));
+  return { paths: renderPaths(items, dialect), definitions: Object.fromEntries(own), roots };
+}
+
+/** What can be asked about groups, and the paths of the server itself, in the document of version 2. */
+export function serverFragment(resources: readonly OpenApiResource[]): OpenApiFragment {
   const items = [...Object.values(discoveryItems(resources)), ...Object.values(SERVER_ITEMS)];
   return { paths: renderPaths(items, "v2"), definitions: {}, roots: rootsOf(items) };
 }
 
-/** The definitions of version 2 that the roots lead to, one after another. */
-export function* definitionsV2(
-  roots: Iterable<string>,
-  input: OpenApiInput,
-): Generator<readonly [string, Json]> {
-  yield* definitionEntries(roots, "v2", input, groupVersionsOf(input.resources));
+/** The path that a document of version 3 is about; undefined if there is no such document. */
+export function pathFragmentV3(
+  resources: readonly OpenApiResource[],
+  path: string,
+): OpenApiFragment | undefined {
+  const about = discoveryItems(resources)[path] ?? SERVER_ITEMS[path];
+  if (about === undefined) return undefined;
+  return { paths: renderPaths([about], "v3"), definitions: {}, roots: rootsOf([about]) };
 }
 
 /** The paths below /openapi/v3 with a document of their own: `api`, `api/v1`, `apis/apps`, `version`, … */
@@ -93,67 +115,81 @@ export function openApiV3Paths(resources: readonly OpenApiResource[]): string[] 
   return [...Object.keys(discoveryItems(resources)), ...Object.keys(SERVER_ITEMS)].sort();
 }
 
-/** The document at /openapi/v3/PATH; undefined if there is none. */
-export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
-  const entries = openApiV3Entries(input, path);
-  if (entries === undefined) return undefined;
-  const paths: Record<string, Json> = {};
-  const schemas: Record<string, Json> = {};
-  for (const [section, name, value] of entries) {
-    (section === "paths" ? paths : schemas)[name] = value;
+/**
+ * Every definition of a built-in type that the roots lead to, one after another. Those of every group
+ * version (`isOfEveryGroup`) are to be completed by `withGroupVersions`.
+ */
+export function* definitionEntries(
+  roots: Iterable<string>,
+  dialect: Dialect,
+  descriptions: Descriptions,
+): Generator<readonly [string, Json]> {
+  const seen = new Set<string>();
+  const waiting: [string, StructSchema | undefined][] = [];
+  const add = (name: string, struct: StructSchema | undefined): void => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    waiting.push([name, struct]);
+  };
+  for (const root of roots) add(root, findSchemaByDefinition(root));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [name, struct] = next;
+    if (struct === undefined) {
+      const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
+      yield [name, value ?? describeValue(name, dialect, descriptions) ?? {}];
+    } else {
+      for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);
+      yield [name, { ...describeStruct(struct, dialect, descriptions), ...kindOf(struct) }];
+    }
   }
-  return openApiV3Document(input, sorted(paths), sorted(schemas));
 }
 
-/** The members of the two large parts of a document of version 3, in any order. */
-type OpenApiV3Entry = readonly [section: "paths" | "schemas", name: string, value: Json];
-
-/** The same as entries, each of which is made when it is taken. */
-export function openApiV3Entries(
-  input: OpenApiInput,
-  path: string,
-): Iterable<OpenApiV3Entry> | undefined {
-  const { resources } = input;
-  const about = discoveryItems(resources)[path] ?? SERVER_ITEMS[path];
-  if (about === undefined) return undefined;
-  const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
-  const homes = [CORE, ...groupVersionsOf(own).filter(({ group }) => group !== "")];
-  return (function* (): Generator<OpenApiV3Entry> {
-    const roots = new Set(rootsOf([about]));
-    for (const items of [[about], ...own.map(pathItems)]) {
-      for (const root of rootsOf(items)) roots.add(root);
-      for (const item of items) {
-        for (const [name, value] of Object.entries(renderPaths([item], "v3"))) {
-          yield ["paths", name, value as Json];
-        }
-      }
-    }
-    for (const [name, value] of definitionEntries(
-      roots,
-      "v3",
-      { ...input, resources: own },
-      homes,
-    )) {
-      yield ["schemas", name, value];
-    }
-  })();
+export function isOfEveryGroup(definition: string): boolean {
+  return EVERYWHERE.has(definition);
 }
 
-export function openApiV3Document(
-  { serverVersion }: Pick<OpenApiInput, "serverVersion">,
-  paths: Json,
-  schemas: Json,
+export function withGroupVersions(
+  name: string,
+  definition: Json,
+  groupVersions: readonly GroupVersion[],
 ): Json {
+  const kind = name.slice(name.lastIndexOf(".") + 1);
+  const kinds = groupVersions.map(({ group, version }) => ({ group, kind, version }));
+  return { ...definition, [GROUP_VERSION_KIND]: kinds };
+}
+
+export function groupVersionsOf(resources: readonly OpenApiResource[]): GroupVersion[] {
+  const seen = new Map(resources.map((r) => [rootPath(r.group, r.version), r]));
+  return [...seen.values()].map(({ group, version }) => ({ group, version }));
+}
+
+/** The group versions that a document of version 3 with these resources speaks of. */
+export function homesV3(resources: readonly OpenApiResource[]): GroupVersion[] {
+  return [CORE, ...groupVersionsOf(resources).filter(({ group }) => group !== "")];
+}
+
+function wholeOf(
+  fragments: readonly OpenApiFragment[],
+  dialect: Dialect,
+  descriptions: Descriptions,
+  groupVersions: readonly GroupVersion[],
+): Pick<OpenApiFragment, "paths" | "definitions"> {
+  const roots = new Set(fragments.flatMap((fragment) => fragment.roots));
+  const shared = [...definitionEntries(roots, dialect, descriptions)].map(
+    ([name, definition]): [string, Json] => [
+      name,
+      isOfEveryGroup(name) ? withGroupVersions(name, definition, groupVersions) : definition,
+    ],
+  );
+  const customs = fragments.map(({ definitions }) => definitions);
+  const definitions = Object.assign(Object.fromEntries(shared), ...customs) as Json;
   return {
-    openapi: "3.0.0",
-    info: { title: "Kubernetes", version: serverVersion },
-    paths,
-    components: {
-      ...(Object.keys(schemas).length === 0 ? {} : { schemas }),
-      securitySchemes: { BearerToken: { ...BEARER_TOKEN } },
-    },
+    paths: sorted(Object.assign({}, ...fragments.map(({ paths }) => paths))),
+    definitions: sorted(definitions),
   };
 }
+
+const GROUP_VERSION_KIND = "x-kubernetes-group-version-kind";
 
 const CORE: GroupVersion = { group: "", version: "v1" };
 
@@ -165,16 +201,6 @@ const BEARER_TOKEN = {
   name: "authorization",
   in: "header",
 };
-
-interface GroupVersion {
-  readonly group: string;
-  readonly version: string;
-}
-
-function groupVersionsOf(resources: readonly OpenApiResource[]): GroupVersion[] {
-  const seen = new Map(resources.map((r) => [rootPath(r.group, r.version), r]));
-  return [...seen.values()].map(({ group, version }) => ({ group, version }));
-}
 
 /** What can be asked about groups and their resources, by path without slashes around it. */
 function discoveryItems(resources: readonly OpenApiResource[]): Readonly<Record<string, PathItem>> {
@@ -231,69 +257,17 @@ function rootsOf(items: readonly PathItem[]): string[] {
   return [...new Set(names)].filter((name) => name !== undefined);
 }
 
-/**
- * Every definition that the roots lead to, one after another. What belongs to every group version
- * belongs to `homes`.
- */
-function* definitionEntries(
-  roots: Iterable<string>,
-  dialect: Dialect,
-  { descriptions, resources }: OpenApiInput,
-  homes: readonly GroupVersion[],
-): Generator<readonly [string, Json]> {
-  const seen = new Set<string>();
-  const customs = customResourcesByDefinition(resources);
-  const waiting: [string, StructSchema | undefined][] = [];
-  const add = (name: string, struct: StructSchema | undefined): void => {
-    if (seen.has(name)) return;
-    seen.add(name);
-    waiting.push([name, struct]);
-  };
-  for (const root of roots) add(root, findSchemaByDefinition(root));
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [name, struct] = next;
-    const resource = customs.get(name);
-    if (resource !== undefined) {
-      const custom = customDefinitions([resource], dialect).get(name) ?? {};
-      for (const inner of referencesIn(custom)) add(inner, findSchemaByDefinition(inner));
-      yield [name, custom];
-    } else if (struct === undefined) {
-      const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
-      yield [name, value ?? describeValue(name, dialect, descriptions) ?? {}];
-    } else {
-      const kinds = kindsOf(struct, homes);
-      const gvk = kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {};
-      for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);
-      yield [name, { ...describeStruct(struct, dialect, descriptions), ...gvk }];
-    }
-  }
-}
-
-function customResourcesByDefinition(
-  resources: readonly OpenApiResource[],
-): ReadonlyMap<string, OpenApiResource> {
-  const named = resources
-    .filter(({ custom }) => custom !== undefined)
-    .flatMap((resource): [string, OpenApiResource][] => [
-      [resource.definition, resource],
-      [`${resource.definition}List`, resource],
-    ]);
-  return new Map(named);
-}
-
 const EVERYWHERE: ReadonlySet<string> = new Set([
   "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
   "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent",
 ]);
 
-/** Options and watch events belong to every group version, all else to the one of its table. */
-function kindsOf(struct: StructSchema, groupVersions: readonly GroupVersion[]): Json[] {
-  const name = struct.name.slice(struct.name.lastIndexOf(".") + 1);
-  if (EVERYWHERE.has(struct.name)) {
-    return groupVersions.map(({ group, version }) => ({ group, kind: name, version }));
-  }
+/** A kind belongs to the group version of its table. */
+function kindOf(struct: StructSchema): Json {
   const home = groupVersionOfDefinition(struct.name);
-  if (struct.byName.get("kind")?.number !== 0 || home === undefined) return [];
+  if (EVERYWHERE.has(struct.name) || home === undefined) return {};
+  if (struct.byName.get("kind")?.number !== 0) return {};
+  const kind = struct.name.slice(struct.name.lastIndexOf(".") + 1);
   const group = home.group === "meta.k8s.io" ? "" : home.group;
-  return [{ group, kind: name, version: home.version }];
+  return { [GROUP_VERSION_KIND]: [{ group, kind, version: home.version }] };
 }

@@ -126,7 +126,7 @@ describe("fuzz", () => {
   });
 });
 
-describe("as deep as JSON may be", () => {
+describe("patches as deep as JSON may be", () => {
   const nested = (key: string) => {
     let value: unknown = { leaf: null };
     for (let i = 0; i < JSON_DEPTH_MAX - 2; i++) value = { [key]: value };
@@ -135,12 +135,12 @@ describe("as deep as JSON may be", () => {
   const deep = nested("a");
   const revision = schemaOf("apps.v1.ControllerRevision");
 
-  test("merge patches", () => {
+  test("applyMergePatch and applyStrategicMergePatch merge them", () => {
     assert.ok(applyMergePatch({}, deep).ok);
     assert.ok(applyMergePatch(deep, deep).ok);
     assert.ok(applyStrategicMergePatch({}, deep, schema).ok);
   });
-  test("applies and updates", () => {
+  test("an update keeps them, and server-side apply ends in a value or an error", () => {
     const live = {
       apiVersion: "apps/v1",
       kind: "ControllerRevision",
@@ -161,13 +161,13 @@ describe("as deep as JSON may be", () => {
   });
 });
 
-test("ten thousand operations on one list end soon", () => {
+test("applyJsonPatch: ten thousand operations on one list are applied", () => {
   const operations = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/a/0", value: 1 }));
   const patched = applyJsonPatch({ a: [] }, operations);
   assert.equal(patched.ok && (patched.value as { a: unknown[] }).a.length, 10_000);
 });
 
-test("large lists end soon", () => {
+test("applyStrategicMergePatch and server-side apply: lists of 5,000 items are merged", () => {
   const count = 5_000;
   const items = (step: number) =>
     Array.from({ length: count }, (_, i) => ({ name: `n${(i * step) % count}`, image: "x" }));

@@ -37,29 +37,53 @@ test("JSON patch: what a copy's target lies in is written anew, at both places",
 describe("JSON patch: patched documents", () => {
   const rows: readonly (readonly [name: string, patch: readonly JsonObject[], changed: object])[] =
     [
-      ["nothing", [], {}],
-      ["add", [{ op: "add", path: "/d", value: 1 }], { d: 1 }],
-      ["add without value", [{ op: "add", path: "/d" }], { d: null }],
-      ["add at an index", [{ op: "add", path: "/b/c/1", value: 9 }], { b: { c: [1, 9, 2, 3] } }],
-      ["add at the end", [{ op: "add", path: "/b/c/-", value: 9 }], { b: { c: [1, 2, 3, 9] } }],
-      ["add at -1", [{ op: "add", path: "/b/c/-1", value: 9 }], { b: { c: [1, 2, 3, 9] } }],
-      ["add at 01", [{ op: "add", path: "/b/c/01", value: 9 }], { b: { c: [1, 9, 2, 3] } }],
-      ["the first segment is not looked at", [{ op: "add", path: "zz/a", value: 2 }], { a: 2 }],
-      ["remove at -1", [{ op: "remove", path: "/b/c/-1" }], { b: { c: [1, 2] } }],
-      ["replace", [{ op: "replace", path: "/a", value: 2 }], { a: 2 }],
-      ["replace creates", [{ op: "replace", path: "/d", value: 2 }], { d: 2 }],
-      ["replace in a list", [{ op: "replace", path: "/b/c/0", value: 2 }], { b: { c: [2, 2, 3] } }],
+      ["an empty patch changes nothing", [], {}],
+      ["add sets a member", [{ op: "add", path: "/d", value: 1 }], { d: 1 }],
+      ["add without a value sets null", [{ op: "add", path: "/d" }], { d: null }],
       [
-        "escapes",
+        "add inserts at an index",
+        [{ op: "add", path: "/b/c/1", value: 9 }],
+        { b: { c: [1, 9, 2, 3] } },
+      ],
+      ["add at - appends", [{ op: "add", path: "/b/c/-", value: 9 }], { b: { c: [1, 2, 3, 9] } }],
+      ["add at -1 appends", [{ op: "add", path: "/b/c/-1", value: 9 }], { b: { c: [1, 2, 3, 9] } }],
+      [
+        "add at 01 inserts at index 1",
+        [{ op: "add", path: "/b/c/01", value: 9 }],
+        { b: { c: [1, 9, 2, 3] } },
+      ],
+      [
+        "the text before the first slash is ignored",
+        [{ op: "add", path: "zz/a", value: 2 }],
+        { a: 2 },
+      ],
+      [
+        "remove at -1 removes the last item",
+        [{ op: "remove", path: "/b/c/-1" }],
+        { b: { c: [1, 2] } },
+      ],
+      ["replace changes a member", [{ op: "replace", path: "/a", value: 2 }], { a: 2 }],
+      ["replace creates a missing member", [{ op: "replace", path: "/d", value: 2 }], { d: 2 }],
+      [
+        "replace changes an item of a list",
+        [{ op: "replace", path: "/b/c/0", value: 2 }],
+        { b: { c: [2, 2, 3] } },
+      ],
+      [
+        "~0 and ~1 are ~ and / in names",
         [
           { op: "replace", path: "/x~1y", value: 2 },
           { op: "replace", path: "/p~0q", value: 3 },
         ],
         { "x/y": 2, "p~q": 3 },
       ],
-      ["copy of what is not there", [{ op: "copy", from: "/zz", path: "/d" }], { d: null }],
       [
-        "copy into itself",
+        "copy of a missing member sets null",
+        [{ op: "copy", from: "/zz", path: "/d" }],
+        { d: null },
+      ],
+      [
+        "copy of an object into itself nests its old value",
         [
           { op: "add", path: "/b/d", value: 1 },
           { op: "copy", from: "/b", path: "/b/e" },
@@ -67,7 +91,7 @@ describe("JSON patch: patched documents", () => {
         { b: { c: [1, 2, 3], d: 1, e: { c: [1, 2, 3], d: 1 } } },
       ],
       [
-        "a copy is independent",
+        "changes of a copy leave the original alone",
         [
           { op: "copy", from: "/b", path: "/d" },
           { op: "add", path: "/d/c/0", value: 0 },
@@ -75,17 +99,21 @@ describe("JSON patch: patched documents", () => {
         ],
         { b: { c: [7, 1, 2, 3] }, d: { c: [0, 1, 2, 3] } },
       ],
-      ["move", [{ op: "move", from: "/b/c/0", path: "/d" }], { b: { c: [2, 3] }, d: 1 }],
-      ["test", [{ op: "test", path: "/b", value: { c: [1, 2, 3] } }], {}],
       [
-        "test null on a missing member",
+        "move removes the source",
+        [{ op: "move", from: "/b/c/0", path: "/d" }],
+        { b: { c: [2, 3] }, d: 1 },
+      ],
+      ["test of an equal value passes", [{ op: "test", path: "/b", value: { c: [1, 2, 3] } }], {}],
+      [
+        "test of null passes on a missing member",
         [
           { op: "test", path: "/zz", value: null },
           { op: "test", path: "/zz" },
         ],
         {},
       ],
-      ["test null on null", [{ op: "test", path: "/n", value: null }], {}],
+      ["test of null passes on null", [{ op: "test", path: "/n", value: null }], {}],
       [
         "__proto__ is a member",
         [{ op: "add", path: "/__proto__", value: 1 }],
@@ -102,7 +130,7 @@ describe("JSON patch: patched documents", () => {
       );
     });
   }
-  test("the whole document", () => {
+  test("the empty path replaces and tests the whole document", () => {
     assert.deepEqual(applyJsonPatch(document, [{ op: "replace", path: "", value: [1] }]), {
       ok: true,
       value: [1],

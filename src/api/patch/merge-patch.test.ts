@@ -4,7 +4,7 @@ import { describe, test } from "vitest";
 import type { JsonObject } from "./json-value.ts";
 import { applyMergePatch } from "./merge-patch.ts";
 
-describe("merged documents", () => {
+describe("applyMergePatch", () => {
   const rows: readonly (readonly [document: JsonObject, patch: JsonObject, merged: JsonObject])[] =
     [
       [{ a: "b" }, { a: "c" }, { a: "c" }],

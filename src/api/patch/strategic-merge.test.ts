@@ -31,31 +31,31 @@ const containers = [
 describe("applyStrategicMergePatch: merged objects", () => {
   const rows: readonly Row[] = [
     {
-      name: "scalars",
+      name: "scalars are replaced",
       original: { nodeName: "a", hostname: "h" },
       patch: { nodeName: "b" },
       merged: { nodeName: "b", hostname: "h" },
     },
     {
-      name: "null removes",
+      name: "null removes a field",
       original: { nodeName: "a", hostname: "h" },
       patch: { nodeName: null, zz: null },
       merged: { hostname: "h" },
     },
     {
-      name: "maps merge",
+      name: "maps are merged by key",
       original: { nodeSelector: { a: "1", b: "2" } },
       patch: { nodeSelector: { b: null, c: "3" } },
       merged: { nodeSelector: { a: "1", c: "3" } },
     },
     {
-      name: "a map replaced",
+      name: "$patch: replace replaces a map",
       original: { nodeSelector: { a: "1" } },
       patch: { nodeSelector: { $patch: "replace", z: "1" } },
       merged: { nodeSelector: { z: "1" } },
     },
     {
-      name: "a map emptied",
+      name: "$patch: delete empties a map",
       original: { securityContext: { runAsUser: 1 } },
       patch: { securityContext: { $patch: "delete" } },
       merged: { securityContext: {} },
@@ -112,7 +112,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "d" }, { name: "a" }, { name: "b" }, { name: "c" }] },
     },
     {
-      name: "an item deleted",
+      name: "$patch: delete removes an item by its merge key",
       original: { containers },
       patch: { containers: [{ name: "c", $patch: "delete" }] },
       merged: { containers: [containers[1]] },
@@ -124,13 +124,13 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { containers: [{ name: "z" }] },
     },
     {
-      name: "both lists empty",
+      name: "two empty lists stay empty",
       original: { containers: [] },
       patch: { containers: [] },
       merged: { containers: [] },
     },
     {
-      name: "order of objects",
+      name: "$setElementOrder orders objects",
       original: { imagePullSecrets: [{ name: "a" }, { name: "b" }] },
       patch: { "$setElementOrder/imagePullSecrets": [{ name: "b" }, { name: "a" }] },
       merged: { imagePullSecrets: [{ name: "b" }, { name: "a" }] },
@@ -154,7 +154,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "b" }, { name: "a" }] },
     },
     {
-      name: "order of nothing",
+      name: "$setElementOrder of a missing list is ignored",
       original: {},
       patch: { "$setElementOrder/imagePullSecrets": [] },
       merged: {},
@@ -169,14 +169,14 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { imagePullSecrets: [{ name: "a" }, { name: "c" }, { name: "b" }] },
     },
     {
-      name: "values merge",
+      name: "lists of scalars with patchStrategy merge are united",
       schema: objectMeta,
       original: { finalizers: ["a", "b"] },
       patch: { finalizers: ["c", "b"] },
       merged: { finalizers: ["c", "a", "b"] },
     },
     {
-      name: "values deleted",
+      name: "$deleteFromPrimitiveList removes values",
       schema: objectMeta,
       original: { finalizers: ["a", "b"] },
       patch: { "$deleteFromPrimitiveList/finalizers": ["a", "z"] },
@@ -201,7 +201,7 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { finalizers: ["c", "d", "a"] },
     },
     {
-      name: "retained keys",
+      name: "$retainKeys clears the other fields",
       original: { volumes: [{ name: "v", emptyDir: {} }] },
       patch: {
         volumes: [
@@ -216,13 +216,13 @@ describe("applyStrategicMergePatch: merged objects", () => {
       merged: { volumes: [{ name: "v", secret: { secretName: "s" } }] },
     },
     {
-      name: "another type replaces",
+      name: "a value of another type replaces the old one",
       original: { hostname: "a" },
       patch: { hostname: { x: 1, y: null } },
       merged: { hostname: { x: 1 } },
     },
     {
-      name: "the whole object",
+      name: "$patch: replace replaces the whole object",
       original: { hostname: "a" },
       patch: { $patch: "replace", nodeName: "n" },
       merged: { nodeName: "n" },

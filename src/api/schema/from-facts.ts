@@ -8,11 +8,11 @@
  */
 import { type FactTable, parseFacts, type TypeExpression } from "#api/facts/parse.ts";
 import { factTables } from "#api/facts/tables.ts";
+import { lazy } from "#lib/lazy.ts";
 import {
   inlinedField,
   LazyField,
   LazyStruct,
-  lazily,
   lazyAny,
   lazyList,
   lazyMap,
@@ -205,7 +205,7 @@ function requireTable(name: string): Table {
 }
 
 /** The four header lines of every table, read without the rest. */
-const headers = lazily(() =>
+const headers = lazy(() =>
   Object.entries(factTables).map(([name, text]) => {
     const [group = "", version = "", openapi = ""] = text
       .split("\n", 3)

@@ -3,6 +3,7 @@
  * themselves, and most of them are never asked for.
  */
 import type { FactTable, FieldFacts } from "#api/facts/parse.ts";
+import { lazy } from "#lib/lazy.ts";
 import type {
   AnySchema,
   Field,
@@ -37,8 +38,8 @@ export class LazyStruct implements StructSchema {
     this.goType = `${facts.version}.${name}`;
     this.atomic = facts.structs.get(name)!.atomic;
     this.union = facts.structs.get(name)!.union;
-    this.#fields = lazily(fields);
-    this.#byName = lazily(() => new Map(this.fields.map((field) => [field.name, field])));
+    this.#fields = lazy(fields);
+    this.#byName = lazy(() => new Map(this.fields.map((field) => [field.name, field])));
   }
 
   get fields(): readonly Field[] {
@@ -75,7 +76,7 @@ export class LazyField implements Field {
     this.default = facts.default === undefined ? undefined : JSON.parse(facts.default);
     this.patch = patchFactsOf(facts);
     this.stated = { listType: facts.listType, mapType: facts.mapType };
-    this.#schema = lazily(schema);
+    this.#schema = lazy(schema);
   }
 
   get schema(): Schema {
@@ -102,7 +103,7 @@ export function lazyList(
   goType: string | undefined,
   message: boolean,
 ): ListSchema {
-  const item = lazily(makeItem);
+  const item = lazy(makeItem);
   return {
     shape: "list",
     listType: listType ?? "atomic",
@@ -124,8 +125,8 @@ export function lazyMap(
   { mapType }: Use,
   goType: string | undefined,
 ): MapSchema {
-  const key = lazily(makeKey);
-  const value = lazily(makeValue);
+  const key = lazy(makeKey);
+  const value = lazy(makeValue);
   return {
     shape: "map",
     atomic: mapType === "atomic",
@@ -183,14 +184,6 @@ export function renamed(schema: Schema, goType: string): Schema {
   if (schema.shape !== "scalar") return schema;
   const scalar: ScalarSchema = { shape: "scalar", scalar: schema.scalar, goType };
   return scalar;
-}
-
-export function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 function patchFactsOf({ patchStrategies, patchMergeKey }: FieldFacts): PatchFacts | undefined {

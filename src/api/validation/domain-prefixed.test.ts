@@ -4,7 +4,7 @@ import { validateDomainPrefixedPath } from "./domain-prefixed.ts";
 import { formatFieldError } from "./format-field-error.ts";
 import { Path } from "./path.ts";
 
-describe("validation: paths with a domain in front", () => {
+describe("validateDomainPrefixedPath", () => {
   const FORM = 'must be a domain-prefixed path (such as "acme.io/foo")';
   const rows = [
     { text: "acme.io/foo/bar", faults: [] },

@@ -21,7 +21,7 @@ import { Path } from "./path.ts";
 
 const at = Path.of("spec", "x");
 
-describe("validation: one broken rule", () => {
+describe("formatFieldError", () => {
   const rows: readonly (readonly [error: FieldError, text: string])[] = [
     [required(at, ""), "Required value"],
     [
@@ -58,11 +58,11 @@ describe("validation: one broken rule", () => {
     [internalError(at, "broken"), "Internal error: broken"],
   ];
   for (const [error, text] of rows) {
-    test(text, () => assert.equal(formatFieldError(error), text));
+    test(`is "${text}"`, () => assert.equal(formatFieldError(error), text));
   }
 });
 
-test("validation: several: each once, in order, in brackets", () => {
+test("formatFieldErrors: several errors are listed once each, in order, in brackets", () => {
   const [a, b] = [required(at, ""), duplicate(at.index(1), 2)];
   assert.equal(formatFieldErrors([a]), "spec.x: Required value");
   assert.equal(formatFieldErrors([a, a]), "spec.x: Required value");

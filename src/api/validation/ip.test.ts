@@ -62,7 +62,7 @@ describe("ip", () => {
     });
   }
 
-  test("families", () => {
+  test("isIpv6 and isIpv6Cidr know the family, IPv4 in IPv6 included", () => {
     assert.equal(isIpv6("::1"), true);
     assert.equal(isIpv6("::ffff:1.2.3.4"), false);
     assert.equal(isIpv6Cidr("fd00::/8"), true);

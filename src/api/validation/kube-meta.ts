@@ -8,6 +8,7 @@
  */
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { FIELD_ERRORS_MAX } from "#api/meta/status.ts";
 import { type FieldError, invalid } from "./field-error.ts";
 import {
   type ObjectMetaOptions,
@@ -24,7 +25,11 @@ const OLD_FINALIZERS = ["kubernetes", "orphan", "foregroundDeletion"];
 export function validateFinalizers({ finalizers }: ObjectMeta): FieldError[] {
   if (finalizers === undefined) return [];
   const path = METADATA.child("finalizers");
-  return finalizers.flatMap((name, i) => validateKubeFinalizer(name, path.index(i)));
+  const errors: FieldError[] = [];
+  for (let i = 0; i < finalizers.length && errors.length <= FIELD_ERRORS_MAX; i++) {
+    errors.push(...validateKubeFinalizer(finalizers[i]!, path.index(i)));
+  }
+  return errors;
 }
 
 export function validateKubeFinalizer(name: string, path: Path): FieldError[] {

@@ -14,10 +14,14 @@ const rows: readonly {
   options?: LabelSelectorOptions;
   faults: [field: string, type: string][];
 }[] = [
-  { name: "none", selector: undefined, faults: [] },
-  { name: "labels", selector: { matchLabels: { a: "b" } }, faults: [] },
+  { name: "an absent selector is accepted", selector: undefined, faults: [] },
   {
-    name: "bad label",
+    name: "matchLabels with valid labels are accepted",
+    selector: { matchLabels: { a: "b" } },
+    faults: [],
+  },
+  {
+    name: "a bad key and a bad value of matchLabels are refused",
     selector: { matchLabels: { "a b": "c!" } },
     faults: [
       ["s.matchLabels", "FieldValueInvalid"],

@@ -74,7 +74,7 @@ const bad: readonly [rule: (value: string) => string[], value: string, faults: s
   [isPortName, "abcdefghijklmnop", ["must be no more than 15 characters"]],
 ];
 
-describe("validation: names", () => {
+describe("DNS names (isDnsLabel, isDnsSubdomain)", () => {
   for (const [rule, values] of good) {
     for (const value of values) {
       test(`${rule.name} takes "${value.slice(0, 20)}"`, () => assert.deepEqual(rule(value), []));
@@ -86,24 +86,24 @@ describe("validation: names", () => {
     });
   }
 
-  test("three slashes name the whole label key", () => {
+  test("a key with two slashes is refused as a label key", () => {
     assert.match(isQualifiedName("a/b/c")[0]!, /^a valid label key must consist of .*MyName'\)$/);
   });
 
-  test("numbers", () => {
+  test("isPortNumber and isUnixId check their ranges", () => {
     assert.deepEqual(isPortNumber(0), ["must be between 1 and 65535, inclusive"]);
     assert.deepEqual(isPortNumber(65535), []);
     assert.deepEqual(isUnixId(-1), ["must be between 0 and 2147483647, inclusive"]);
   });
 
-  test("a prefix may end in a dash, a name may not", () => {
+  test("generateName may end in a dash, a name may not", () => {
     for (const rule of [nameIsDnsLabel, nameIsDnsSubdomain, nameIsDns1035Label]) {
       assert.deepEqual(rule("web-", true), []);
       assert.equal(rule("web-", false).length, 1);
     }
   });
 
-  test("path segments", () => {
+  test("pathSegmentName refuses .. and names with / or %", () => {
     assert.deepEqual(pathSegmentName("..", false), ["may not be '..'"]);
     assert.deepEqual(pathSegmentName("..", true), []);
     assert.deepEqual(pathSegmentName("a/b%", false), [

@@ -12,9 +12,9 @@ const creates: readonly {
   meta: ObjectMeta;
   faults: [field: string, text: string][];
 }[] = [
-  { name: "fine", meta: { name: "a", namespace: "n" }, faults: [] },
+  { name: "name and namespace are enough", meta: { name: "a", namespace: "n" }, faults: [] },
   {
-    name: "no name, no namespace",
+    name: "name and namespace are required",
     meta: {},
     faults: [
       ["metadata.name", "name or generateName is required"],
@@ -22,12 +22,12 @@ const creates: readonly {
     ],
   },
   {
-    name: "negative generation",
+    name: "a negative generation is refused",
     meta: { name: "a", namespace: "n", generation: -1 },
     faults: [["metadata.generation", "must be greater than or equal to 0"]],
   },
   {
-    name: "owners",
+    name: "ownerReferences: two controllers and empty fields are refused",
     meta: {
       name: "a",
       namespace: "n",
@@ -56,7 +56,7 @@ const creates: readonly {
     faults: [["metadata.finalizers", "finalizer orphan and foregroundDeletion cannot be both set"]],
   },
   {
-    name: "managed fields",
+    name: "managedFields: unknown operations and types and bad managers are refused",
     meta: {
       name: "a",
       namespace: "n",
@@ -75,7 +75,7 @@ const creates: readonly {
   },
 ];
 
-describe("validation: metadata of a new object", () => {
+describe("validateObjectMeta of a new object", () => {
   for (const { name, meta, faults } of creates) {
     test(name, () => {
       const rules = { namespaced: true, nameRule: nameIsDnsSubdomain };
@@ -109,9 +109,9 @@ const updates: readonly {
   old?: ObjectMeta;
   faults: [field: string, text: string][];
 }[] = [
-  { name: "unchanged", next: base, faults: [] },
+  { name: "unchanged metadata is accepted", next: base, faults: [] },
   {
-    name: "identity is fixed",
+    name: "name, uid and creationTimestamp are immutable",
     next: { ...base, name: "b", uid: "v", creationTimestamp: "2030-01-01T00:00:00Z" },
     faults: [
       ["metadata.name", "field is immutable"],
@@ -140,7 +140,7 @@ const updates: readonly {
   },
 ];
 
-describe("validation: metadata of an update", () => {
+describe("validateObjectMetaUpdate", () => {
   for (const { name, next, old = base, faults } of updates) {
     test(name, () => {
       const errors = validateObjectMetaUpdate(next, old, Path.of("metadata"));

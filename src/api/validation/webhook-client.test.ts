@@ -11,15 +11,19 @@ describe("where a webhook is called", () => {
   const FORM = "; desired format: https://host[/path]";
   const service = { namespace: "n", name: "s", port: 443 };
   const rows: readonly { name: string; client: WebhookClient; faults: readonly string[] }[] = [
-    { name: "a URL", client: { url: "https://h:8443/a/b" }, faults: [] },
-    { name: "a service", client: { service: { ...service, path: "/a/b/" } }, faults: [] },
+    { name: "an https URL is accepted", client: { url: "https://h:8443/a/b" }, faults: [] },
     {
-      name: "both",
+      name: "a service with a path is accepted",
+      client: { service: { ...service, path: "/a/b/" } },
+      faults: [],
+    },
+    {
+      name: "a URL together with a service is refused",
       client: { url: "https://h", service },
       faults: ["c: Required value: exactly one of url or service is required"],
     },
     {
-      name: "a URL of all faults",
+      name: "a URL with scheme http, user, query and fragment is refused for each",
       client: { url: "http://u:p@/p?q=1#f" },
       faults: [
         `c.url: Invalid value: "http": 'https' is the only allowed URL scheme${FORM}`,

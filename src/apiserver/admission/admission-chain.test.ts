@@ -65,7 +65,7 @@ test("admission plug-ins are called for their operations only, and each call is 
   has(`${step}_summary{operation="CREATE",rejected="false",type="admit",quantile="0.99"} 0.02`);
 });
 
-test("mutating plug-ins: each sees the object that the one before returned, and none changes it", async () => {
+test("mutating admission plug-ins: each sees the object that the one before returned, and none changes it", async () => {
   const seen: unknown[] = [];
   const label = (name: string, later: boolean): AdmissionPlugin => ({
     name,
@@ -85,7 +85,7 @@ test("mutating plug-ins: each sees the object that the one before returned, and 
   });
 });
 
-test("reinvocation: a mutating plug-in that asks for it has all of them run once more, not twice", async () => {
+test("admission reinvocation: a mutating plug-in that asks for it has all of them run once more, not twice", async () => {
   const passes: string[] = [];
   const plugins: AdmissionPlugin[] = [
     {
@@ -120,7 +120,7 @@ function requestOf(operation: Operation, object?: KubeObject): AdmissionRequest 
     ...{ stored: targetOf(podKind), requested: targetOf(podKind) },
     ...{ object, old: undefined, options: {}, dryRun: false },
     user: { name: "tester", groups: [] },
-    signal: new AbortController().signal,
+    client: new AbortController(),
     warn: () => undefined,
   };
 }

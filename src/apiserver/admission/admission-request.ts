@@ -3,7 +3,7 @@
  * so that all writes are described alike, with the fields of an AdmissionReview.
  */
 import type { Kind, KubeObject } from "#api/kind.ts";
-import type { User } from "../request/request.ts";
+import type { ApiRequest, User } from "../request/request.ts";
 import type { VerbRequest } from "../request/verb.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
@@ -46,8 +46,11 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly options: Readonly<Record<string, unknown>>;
   readonly dryRun: boolean;
   readonly user: User;
-  /** Aborts when the client disconnects: hooks that call out over the network stop then. */
-  readonly signal: AbortSignal;
+  /**
+   * Its signal aborts when the client disconnects: hooks that call out over the network stop then. Most
+   * writes have none, and a signal that nobody reads is not created.
+   */
+  readonly client: Pick<ApiRequest, "signal">;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
   /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
@@ -86,7 +89,7 @@ export function admissionRequest<Written>(
     options: write.options,
     dryRun: write.dryRun,
     user,
-    signal: request.signal,
+    client: request,
     warn,
     ...(annotate === undefined ? {} : { annotate }),
   };

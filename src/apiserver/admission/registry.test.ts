@@ -5,7 +5,7 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { alwaysAllow } from "../authz/chain.ts";
 import { admissionPlugins } from "./registry.ts";
 
-describe("the registry", () => {
+describe("admission plug-in registry", () => {
   const dependencies = {
     authorizer: alwaysAllow,
     clock: new VirtualClock(0),

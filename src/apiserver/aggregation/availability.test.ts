@@ -30,25 +30,25 @@ const slice = (ready: boolean, portName: string) =>
 describe("APIService conditions when the service is not available", () => {
   const rows: { name: string; backend: Backend; reason: string; message: RegExp }[] = [
     {
-      name: "no Service",
+      name: "a missing Service is ServiceNotFound",
       backend: { service: undefined, slices: [] },
       reason: "ServiceNotFound",
       message: /^service\/s in "n" is not present$/,
     },
     {
-      name: "no such port",
+      name: "a Service without the port is ServicePortError",
       backend: { service: service({ ports: [{ port: 80 }] }), slices: [] },
       reason: "ServicePortError",
       message: /^service\/s in "n" is not listening on port 443$/,
     },
     {
-      name: "no slices",
+      name: "a Service without EndpointSlices is EndpointsNotFound",
       backend: { service: service(), slices: [] },
       reason: "EndpointsNotFound",
       message: /^cannot find endpointslices for service\/s in "n"$/,
     },
     {
-      name: "no ready endpoint",
+      name: "a Service without a ready endpoint is MissingEndpoints",
       backend: { service: service(), slices: [slice(false, "https"), slice(true, "other")] },
       reason: "MissingEndpoints",
       message: /^endpointslices for service\/s in "n" have no addresses with port name "https"$/,

@@ -230,7 +230,7 @@ describe("events", () => {
     );
   });
 
-  test("omitManagedFields and omitStages", () => {
+  test("omitManagedFields drops metadata.managedFields, omitStages drops stages", () => {
     const { events, trail: one } = trail(
       { level: "RequestResponse", omitManagedFields: true },
       { omitStages: ["RequestReceived"] },

@@ -41,7 +41,7 @@ describe("claimMappings with CEL expressions", () => {
   });
   const rows: { name: string; entry: object; want: unknown }[] = [
     {
-      name: "a name",
+      name: "a username expression makes the name",
       entry: { claimMappings: { username: { expression: "'x:' + claims.sub" } } },
       want: known({ name: "x:jane" }),
     },
@@ -57,12 +57,12 @@ describe("claimMappings with CEL expressions", () => {
       want: known({ name: "deep2.5" }),
     },
     {
-      name: "no name",
+      name: "an empty username is refused",
       entry: { claimMappings: { username: { expression: "claims.?nope.orValue('')" } } },
       want: "oidc: empty username via CEL expression is not allowed",
     },
     {
-      name: "a name that is none",
+      name: "a username that is no string is refused",
       entry: { claimMappings: { username: { expression: "claims.n" } } },
       want: "oidc: error evaluating username claim expression: username claim expression must return a string",
     },
@@ -76,23 +76,31 @@ describe("claimMappings with CEL expressions", () => {
       entry: groups("claims.list + ['c']"),
       want: known({ groups: ["a", "b", "c", "system:authenticated"] }),
     },
-    { name: "no groups", entry: groups("claims.nothing"), want: known({}) },
     {
-      name: "groups that are none",
+      name: "a groups expression of null gives no groups",
+      entry: groups("claims.nothing"),
+      want: known({}),
+    },
+    {
+      name: "a groups expression of a number is refused",
       entry: groups("claims.n"),
       want: "oidc: error evaluating group claim expression: expression must return a string or a list of strings",
     },
     {
-      name: "a uid",
+      name: "a uid expression makes the uid",
       entry: { claimMappings: { ...mappings, uid: { expression: "claims.list[0]" } } },
       want: known({ uid: "a" }),
     },
     {
-      name: "extra values",
+      name: "an extra expression makes extra values",
       entry: extra("claims.list"),
       want: known({ extra: { "example.com/a": ["a", "b"] } }),
     },
-    { name: "no extra values", entry: extra("''"), want: known({}) },
+    {
+      name: "an empty extra expression gives no extra values",
+      entry: extra("''"),
+      want: known({}),
+    },
     {
       name: "claims that do not fit",
       entry: { claimValidationRules: [{ expression: "claims.n < 3", message: "too many" }] },
@@ -118,7 +126,7 @@ describe("claimMappings with CEL expressions", () => {
 describe("readAuthenticationConfig: what is wrong is named", () => {
   const rows: [name: string, document: object, says: RegExp][] = [
     [
-      "another kind",
+      "a document of another kind is refused",
       { apiVersion: "v1", kind: "Pod" },
       /from file "f": no kind "Pod" is registered/,
     ],

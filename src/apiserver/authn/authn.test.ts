@@ -69,7 +69,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: known({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
   },
   {
-    name: "a client of an authority that signs proxies too",
+    name: "a client certificate of a CA that signs front proxies too is a user",
     request: request({}, { certificate: { ...certificate, frontProxy: true } }),
     answer: known({
       name: certificate.commonName,
@@ -80,7 +80,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     }),
   },
   {
-    name: "the proxy of such an authority speaks for others",
+    name: "a front proxy certificate of a CA that signs clients too names the user in X-Remote-User",
     request: request({ "x-remote-user": "bob" }, { certificate: { ...frontProxy, client: true } }),
     answer: known({ name: "bob", groups: ["system:authenticated"] }),
   },
@@ -100,7 +100,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: known({ name: "bob", uid: "u2", groups: ["system:authenticated"] }),
   },
   {
-    name: "a quoted token",
+    name: "a bearer token may hold a quote",
     request: request({ authorization: 'Bearer quo"ted' }),
     answer: known({ name: "eve", groups: ["system:authenticated"] }),
   },
@@ -110,7 +110,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: { outcome: "refused", reason: "invalid bearer token" },
   },
   {
-    name: "another scheme is not looked at",
+    name: "an Authorization header of another scheme makes the request anonymous",
     request: request({ authorization: "Basic abc" }),
     answer: known({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
   },
@@ -131,7 +131,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: { outcome: "refused", reason: "missing additional subprotocol" },
   },
   {
-    name: "a client certificate",
+    name: "a client certificate gives user, groups and credential-id",
     request: request({}, { certificate }),
     answer: known({
       name: "jane",
@@ -145,7 +145,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: { outcome: "refused", reason: "unknown authority" },
   },
   {
-    name: "front proxy: X-Remote-User of a trusted proxy",
+    name: "authentication by front proxy: X-Remote-User, groups and extra of a trusted proxy are taken",
     request: request(
       {
         "x-remote-user": "carl",
@@ -170,7 +170,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     }),
   },
   {
-    name: "a proxy with another name is refused",
+    name: "a front proxy certificate with another common name is refused",
     request: request(
       { "x-remote-user": "carl" },
       { certificate: { ...frontProxy, commonName: "x" } },
@@ -192,7 +192,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: known({ name: "bob", uid: "u2", groups: ["system:authenticated"] }),
   },
   {
-    name: "callers in the same process are who they say they are",
+    name: "authentication of callers in the same process keeps their user",
     request: request({}, { user: { name: "system:kube-scheduler", groups: [] } }),
     answer: known({ name: "system:kube-scheduler", groups: [] }),
   },

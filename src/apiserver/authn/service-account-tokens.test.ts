@@ -115,7 +115,7 @@ describe("a token that was requested", () => {
     assert.deepEqual([exp, iat, sub], [1893459600, 1893456000, "system:serviceaccount:ns:bot"]);
   });
 
-  test("of a pod names pod and node", async () => {
+  test("a token that is bound to a pod names pod and node", async () => {
     const here = world();
     here.objects.put(podKind, pod());
     here.objects.put(nodeKind, { metadata: { name: "n1", uid: "node-uid" } } as never);
@@ -190,7 +190,7 @@ describe("a token is refused", () => {
       reason: gone,
     },
     {
-      name: "for someone else",
+      name: "a token for another audience",
       audiences: ["other"],
       reason: `token audiences ["${ISSUER}"] is invalid for the target audiences ["other"]`,
     },
@@ -245,8 +245,16 @@ describe("requests for tokens are refused", () => {
         'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: ' +
         "10: may not specify a duration less than 10 minutes",
     },
-    { name: "no such account", account: "x", message: 'serviceaccounts "x" not found' },
-    { name: "no such pod", spec: { boundObjectRef: toPod }, message: 'pods "p" not found' },
+    {
+      name: "a token of a missing service account",
+      account: "x",
+      message: 'serviceaccounts "x" not found',
+    },
+    {
+      name: "a token bound to a missing pod",
+      spec: { boundObjectRef: toPod },
+      message: 'pods "p" not found',
+    },
     {
       name: "a kind that tokens are not bound to",
       spec: { boundObjectRef: { kind: "Deployment", apiVersion: "apps/v1", name: "d" } },

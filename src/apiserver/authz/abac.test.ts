@@ -23,43 +23,47 @@ function attributesOf({ user = "alice", groups = ["dev"], ...more }: Asked): Acc
 
 const cases: readonly { name: string; policy: object; asked: Asked; allowed: boolean }[] = [
   ...table({ spec: { user: "alice", namespace: "shop", resource: "pods" } }, [
-    ["what it names", {}, true],
-    ["a write", { verb: "create" }, true],
-    ["a subresource", { verb: "create", subresource: "exec" }, true],
-    ["another user", { user: "bob" }, false],
-    ["another namespace", { namespace: "other" }, false],
-    ["another resource", { resource: "secrets" }, false],
-    ["another group", { group: "apps" }, false],
-    ["a path", { path: "/healthz" }, false],
+    ["the verb, resource and namespace that the policy names are allowed", {}, true],
+    ["a write is allowed without readonly", { verb: "create" }, true],
+    ["a subresource is allowed", { verb: "create", subresource: "exec" }, true],
+    ["another user is not allowed", { user: "bob" }, false],
+    ["another namespace is not allowed", { namespace: "other" }, false],
+    ["another resource is not allowed", { resource: "secrets" }, false],
+    ["another API group is not allowed", { group: "apps" }, false],
+    ["a nonResourcePath is not allowed by a resource policy", { path: "/healthz" }, false],
   ]),
   ...table(
     { spec: { group: "dev", readonly: true, namespace: "*", resource: "*", apiGroup: "*" } },
     [
-      ["a group, anything", { group: "apps", resource: "deployments", namespace: "" }, true],
-      ["lists", { verb: "list" }, true],
-      ["watches", { verb: "watch" }, true],
-      ["no writes", { verb: "patch" }, false],
-      ["not of others", { groups: ["ops"] }, false],
+      [
+        "a group policy with * allows every resource",
+        { group: "apps", resource: "deployments", namespace: "" },
+        true,
+      ],
+      ["readonly allows list", { verb: "list" }, true],
+      ["readonly allows watch", { verb: "watch" }, true],
+      ["readonly does not allow patch", { verb: "patch" }, false],
+      ["a group policy does not allow users of other groups", { groups: ["ops"] }, false],
     ],
   ),
   ...table({ spec: { user: "alice", group: "ops", namespace: "*", resource: "*" } }, [
-    ["a user who is not in the group", {}, false],
-    ["a user who is", { groups: ["ops"] }, true],
+    ["a policy with user and group does not allow the user outside of the group", {}, false],
+    ["a policy with user and group allows the user in the group", { groups: ["ops"] }, true],
   ]),
   ...table({ spec: { user: "*", namespace: "shop", resource: "pods" } }, [
     ["anyone who is known", { user: "bob", groups: [] }, true],
   ]),
   ...table({ spec: { namespace: "*", resource: "*", apiGroup: "*" } }, [
-    ["neither user nor group", {}, false],
+    ["a policy without user and group allows nobody", {}, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "/logs/*" } }, [
-    ["below a path", { path: "/logs/a" }, true],
-    ["not beside it", { path: "/log" }, false],
-    ["no resource", { namespace: "" }, false],
+    ["nonResourcePath /logs/* allows the paths below", { path: "/logs/a" }, true],
+    ["nonResourcePath /logs/* does not allow /log", { path: "/log" }, false],
+    ["a nonResourcePath policy allows no resource", { namespace: "" }, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "*", readonly: true } }, [
-    ["any path", { path: "/version" }, true],
-    ["but no writes", { path: "/version", verb: "post" }, false],
+    ["nonResourcePath * allows any path", { path: "/version" }, true],
+    ["readonly does not allow a post to a path", { path: "/version", verb: "post" }, false],
   ]),
   ...unversioned({ user: "alice", readonly: true }, [
     ["the old form: any resource", { resource: "x", group: "y", namespace: "" }, true],
@@ -72,7 +76,7 @@ const cases: readonly { name: string; policy: object; asked: Asked; allowed: boo
   ]),
 ];
 
-describe("authorization: policies allow", () => {
+describe("ABAC policies", () => {
   test.each(cases)("$name", ({ policy, asked, allowed }) => {
     const authorizer = createAbacAuthorizer(
       readAbacFile(`# a\n\n${JSON.stringify(policy)}\n`, "p"),

@@ -44,31 +44,55 @@ const conditional = (...expressions: string[]): object => ({
   matchConditions: expressions.map((expression) => ({ expression })),
 });
 
-describe("authorization: what is wrong is named", () => {
+describe("AuthorizationConfiguration errors", () => {
   const rows: [name: string, document: object, says: RegExp][] = [
     [
-      "another kind",
+      "a document of another kind is refused",
       { kind: "Pod" },
       /^Error: failed to load AuthorizationConfiguration from file: Object 'apiVersion' is missing/,
     ],
-    ["nothing", config(), /authorizers: Required value: at least one authorization mode/],
-    ["no type", config({ name: "a" }), /authorizers\[0\]\.type: Required value/],
-    ["an unknown type", config({ type: "ABAC", name: "a" }), /\.type: Unsupported value: "ABAC"/],
     [
-      "a type twice",
+      "at least one authorizer is required",
+      config(),
+      /authorizers: Required value: at least one authorization mode/,
+    ],
+    [
+      "an authorizer without a type is refused",
+      config({ name: "a" }),
+      /authorizers\[0\]\.type: Required value/,
+    ],
+    [
+      "an authorizer of an unknown type is refused",
+      config({ type: "ABAC", name: "a" }),
+      /\.type: Unsupported value: "ABAC"/,
+    ],
+    [
+      "a second RBAC authorizer is refused",
       config({ type: "RBAC", name: "a" }, { type: "RBAC", name: "b" }),
       /authorizers\[1\]\.type: Duplicate value: "RBAC"/,
     ],
-    ["no name", config({ type: "RBAC" }), /authorizers\[0\]\.name: Required value/],
-    ["no webhook", config({ type: "Webhook", name: "a" }), /required when type=Webhook/],
-    ["a webhook too many", config({ type: "RBAC", name: "a", webhook }), /may only be specified/],
     [
-      "a webhook without time",
+      "an authorizer without a name is refused",
+      config({ type: "RBAC" }),
+      /authorizers\[0\]\.name: Required value/,
+    ],
+    [
+      "a Webhook authorizer without webhook is refused",
+      config({ type: "Webhook", name: "a" }),
+      /required when type=Webhook/,
+    ],
+    [
+      "webhook of an RBAC authorizer is refused",
+      config({ type: "RBAC", name: "a", webhook }),
+      /may only be specified/,
+    ],
+    [
+      "a webhook timeout over 30 s is refused",
       config({ type: "Webhook", name: "a", webhook: { ...webhook, timeout: "1m" } }),
       /timeout: Invalid value: "1m0s": must be > 0s and <= 30s/,
     ],
     [
-      "conditions",
+      "matchConditions that are no bool or do not compile are refused",
       config({ ...hooked("a"), webhook: conditional("request.user", "request.nope", "") }),
       /matchConditions\[0\]\.expression: Invalid value: "request.user": must evaluate to bool but got string, .*undefined field 'nope'[\s\S]*matchConditions\[2\]\.expression: Required value/,
     ],
@@ -80,14 +104,18 @@ describe("authorization: what is wrong is named", () => {
       }),
       /matchConditionSubjectAccessReviewVersion: Required value: required if match conditions/,
     ],
-    ["unknown fields", config({ ...hooked("a"), foo: 1 }), /unknown field "authorizers\[0\]\.foo"/],
     [
-      "other names",
+      "an unknown field is refused",
+      config({ ...hooked("a"), foo: 1 }),
+      /unknown field "authorizers\[0\]\.foo"/,
+    ],
+    [
+      "an RBAC authorizer with another name than rbac is refused",
       config({ type: "RBAC", name: "a" }),
       /^Error: expected name rbac for authorizer RBAC instead of a$/,
     ],
     [
-      "a kubeconfig that is not there",
+      "a kubeconfig file that does not exist is refused",
       config({
         ...hooked("a"),
         webhook: { ...webhook, connectionInfo: { type: "KubeConfigFile", kubeConfigFile: "/x" } },

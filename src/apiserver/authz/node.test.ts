@@ -91,14 +91,14 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: undefined,
   },
   {
-    name: "not one that only the controller needs",
+    name: "not the secret that only the volume's controller needs",
     asked: { namespace: "vault", name: "controller" },
     reason: unrelated,
   },
   { name: "not a secret of another node's pod", asked: { name: "other" }, reason: unrelated },
   { name: "not all secrets", asked: { verb: "list" }, reason: "No Object name found" },
   {
-    name: "not to change one",
+    name: "not an update of a secret",
     asked: { verb: "update", name: "pull" },
     reason: "can only read resources of this type",
   },
@@ -109,7 +109,7 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: undefined,
   },
   {
-    name: "a claim",
+    name: "the PersistentVolumeClaim of its pod",
     asked: { resource: "persistentvolumeclaims", name: "claim" },
     reason: undefined,
   },
@@ -134,7 +134,7 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: undefined,
   },
   {
-    name: "an attachment",
+    name: "the VolumeAttachment of its node",
     asked: { group: "storage.k8s.io", resource: "volumeattachments", namespace: "", name: "va" },
     reason: undefined,
   },
@@ -154,7 +154,7 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: unrelated,
   },
   {
-    name: "its pods",
+    name: "pods of its node by field selector",
     asked: { resource: "pods", verb: "list", fieldSelector: ownPods },
     reason: undefined,
   },
@@ -168,14 +168,18 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     asked: { resource: "pods", name: "elsewhere" },
     reason: unrelated,
   },
-  { name: "itself", asked: { resource: "nodes", namespace: "", name: "n1" }, reason: undefined },
+  {
+    name: "its own Node object",
+    asked: { resource: "nodes", namespace: "", name: "n1" },
+    reason: undefined,
+  },
   {
     name: "not another node",
     asked: { resource: "nodes", namespace: "", name: "n2" },
     reason: "node 'n1' cannot read 'n2', only its own Node object",
   },
   {
-    name: "its lease",
+    name: "its own node lease",
     asked: {
       group: "coordination.k8s.io",
       resource: "leases",
@@ -197,10 +201,14 @@ const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | 
     reason: "can only access node lease with the same name as the requesting node",
   },
   { name: "services, by rule", asked: { resource: "services", verb: "watch" }, reason: undefined },
-  { name: "not deployments", asked: { group: "apps", resource: "deployments" }, reason: "" },
+  {
+    name: "not Deployments, which no rule names",
+    asked: { group: "apps", resource: "deployments" },
+    reason: "",
+  },
 ];
 
-describe("a node may read and write", () => {
+describe("Node authorizer: what a node may read and write", () => {
   for (const { name, asked, reason } of cases) {
     test(name, () => {
       const want: Decision =

@@ -76,19 +76,19 @@ describe("RBAC rules", () => {
       allowed: true,
     },
     {
-      name: "not another verb",
+      name: "a rule does not allow another verb",
       rule: { verbs: ["list"], apiGroups: [""], resources: ["pods"] },
       asked: {},
       allowed: false,
     },
     {
-      name: "not another group",
+      name: "a rule does not allow another API group",
       rule: { verbs: ["get"], apiGroups: ["apps"], resources: ["pods"] },
       asked: {},
       allowed: false,
     },
     {
-      name: "not a subresource",
+      name: "a rule does not allow a subresource",
       rule: { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
       asked: { subresource: "log" },
       allowed: false,
@@ -100,37 +100,37 @@ describe("RBAC rules", () => {
       allowed: true,
     },
     {
-      name: "everything",
+      name: "a rule of stars allows every verb and resource",
       rule: { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
       asked: { subresource: "log", verb: "nonsense", group: "x" },
       allowed: true,
     },
     {
-      name: "one name",
+      name: "resourceNames allow the names they list",
       rule: { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: ["a", "b"] },
       asked: { name: "b" },
       allowed: true,
     },
     {
-      name: "not without a name when limited to names",
+      name: "resourceNames do not allow requests without a name",
       rule: { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: ["a"] },
       asked: {},
       allowed: false,
     },
     {
-      name: "a path",
+      name: "nonResourceURLs allow their path",
       rule: { verbs: ["get"], nonResourceURLs: ["/healthz"] },
       asked: { ...url, path: "/healthz" },
       allowed: true,
     },
     {
-      name: "paths below a prefix",
+      name: "nonResourceURLs ending in a star allow the paths below",
       rule: { verbs: ["get"], nonResourceURLs: ["/healthz/*"] },
       asked: { ...url, path: "/healthz/etcd" },
       allowed: true,
     },
     {
-      name: "not the prefix itself",
+      name: "nonResourceURLs ending in a star do not allow the prefix itself",
       rule: { verbs: ["get"], nonResourceURLs: ["/healthz/*"] },
       asked: { ...url, path: "/healthz" },
       allowed: false,
@@ -293,7 +293,7 @@ describe("RBAC privilege escalation", () => {
     { name: "escalate", rule: { verbs: ["escalate"], apiGroups: [API], resources: ["roles"] } },
   ];
   for (const { name, rule } of powers) {
-    test(`who may ${name} may give anything`, async () => {
+    test(`a user who may ${name} may grant any rule`, async () => {
       const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
       const message = await attempt(roleKind, role("ns", "r", all), (objects) =>
         objects.put(clusterRoleKind, clusterRole("held", rule)),
@@ -314,7 +314,7 @@ describe("RBAC privilege escalation", () => {
     );
   });
 
-  test("who may bind a role may bind it", async () => {
+  test("the verb bind allows a binding of the role", async () => {
     const bind = {
       verbs: ["bind"],
       apiGroups: [API],

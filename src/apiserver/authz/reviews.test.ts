@@ -112,7 +112,7 @@ test("SubjectAccessReview: attributes reach the authorizer, and its decision the
   ]);
 });
 
-test("SelfSubjectAccessReview and SelfSubjectReview", async () => {
+test("SelfSubjectAccessReview allows system:masters; SelfSubjectReview answers the user", async () => {
   const masters = { name: "root", groups: ["system:masters"] };
   const review = { metadata: {}, spec: { resourceAttributes }, status: STATUS };
   const result = await reviewSelfAccess(review, masters, chainAuthorizers([]));

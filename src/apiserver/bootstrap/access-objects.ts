@@ -31,7 +31,8 @@ export interface AccessObjects {
 /** `features`: names of those that are off by default and on here. */
 export function accessObjects(features: readonly string[] = []): AccessObjects {
   const trustsBundles = features.includes("ClusterTrustBundle");
-  const controllers = parseRoles(CONTROLLER_ROLES);
+  const migrates = features.includes("StorageVersionMigrator");
+  const controllers = parseRoles(CONTROLLER_ROLES + (migrates ? MIGRATOR_ROLE : ""));
   const userRoles = parseRoles(USER_ROLES);
   return {
     clusterRoles: [
@@ -57,6 +58,15 @@ export function accessObjects(features: readonly string[] = []): AccessObjects {
     roleBindings: ROLE_BINDINGS.map(roleBinding),
   };
 }
+
+/** Where the feature StorageVersionMigrator is on, its controller may rewrite objects of any kind. */
+const MIGRATOR_ROLE = `
+storage-version-migrator-controller
+  create,list,patch *:*
+  get apiextensions.k8s.io:customresourcedefinitions
+  patch apiextensions.k8s.io:customresourcedefinitions/status
+  update storagemigration.k8s.io:storageversionmigrations/status
+`;
 
 const NODE = "system:node";
 const BUNDLES = "system:cluster-trust-bundle-discovery";

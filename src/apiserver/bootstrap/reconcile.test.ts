@@ -139,8 +139,18 @@ describe("reconciliation of changed RBAC bootstrap objects", () => {
       mark: "true",
       back: true,
     },
-    { name: "unless it opted out", schema: "service-accounts", mark: "false", back: false },
-    { name: "a mandatory one cannot opt out", schema: "catch-all", mark: "false", back: true },
+    {
+      name: "a changed FlowSchema with autoupdate-spec false is kept",
+      schema: "service-accounts",
+      mark: "false",
+      back: false,
+    },
+    {
+      name: "a changed mandatory FlowSchema is reset even with autoupdate-spec false",
+      schema: "catch-all",
+      mark: "false",
+      back: true,
+    },
   ];
   for (const { name, schema, mark, back } of schemas) {
     test(name, async () => {

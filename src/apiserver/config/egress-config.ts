@@ -8,7 +8,6 @@ import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { messageOf } from "#lib/caught.ts";
 import {
-  ANY_CONFIG,
   type ConfigKind,
   configSchema,
   decodeConfig,
@@ -16,10 +15,16 @@ import {
   STRING,
   struct,
 } from "./config-file.ts";
+import {
+  type EgressTlsFiles,
+  type EgressTransport,
+  type FileExists,
+  transportFaults,
+} from "./egress-transport.ts";
 
 interface Selection {
   readonly name?: string;
-  readonly connection?: { readonly proxyProtocol?: string; readonly transport?: unknown };
+  readonly connection?: { readonly proxyProtocol?: string; readonly transport?: EgressTransport };
 }
 
 const EGRESS_CONFIGURATION: ConfigKind = {
@@ -31,7 +36,22 @@ const EGRESS_CONFIGURATION: ConfigKind = {
         name: STRING,
         connection: struct("v1beta1.Connection", {
           proxyProtocol: STRING,
-          transport: { optional: ANY_CONFIG },
+          transport: {
+            optional: struct("v1beta1.Transport", {
+              tcp: {
+                optional: struct("v1beta1.TCPTransport", {
+                  url: STRING,
+                  tlsConfig: {
+                    optional: struct("v1beta1.TLSConfig", {
+                      ...{ caBundle: STRING, clientKey: STRING, clientCert: STRING },
+                      tlsServerName: STRING,
+                    }),
+                  },
+                }),
+              },
+              uds: { optional: struct("v1beta1.UDSTransport", { udsName: STRING }) },
+            }),
+          },
         }),
       }),
     ),
@@ -53,26 +73,16 @@ export type EgressProxy = {
   | { readonly host: string; readonly port: number; readonly tls: EgressTlsFiles | undefined }
 );
 
-/** Names of files. */
-export interface EgressTlsFiles {
-  readonly caBundle?: string;
-  readonly clientKey?: string;
-  readonly clientCert?: string;
-  readonly tlsServerName?: string;
-}
-
-interface Transport {
-  readonly uds?: { readonly udsName?: string } | null;
-  readonly tcp?: { readonly url?: string; readonly tlsConfig?: EgressTlsFiles | null } | null;
-}
-
 /** The ways that do not lead there directly. */
 export type EgressProxies = Readonly<Partial<Record<EgressName, EgressProxy>>>;
 
 /** Throws, naming every fault. */
-export function parseEgressConfig(text: string): EgressProxies {
+export function parseEgressConfig(text: string, exists: FileExists): EgressProxies {
   const selections = decode(text);
-  const faults = [...selections.flatMap(connectionFaults), ...nameFaults(selections)];
+  const faults = [
+    ...selections.flatMap((selection) => connectionFaults(selection, exists)),
+    ...nameFaults(selections),
+  ];
   if (faults.length > 0) {
     throw new Error(
       `failed to validate egress selector configuration: ${formatFieldErrors(faults)}`,
@@ -87,11 +97,11 @@ export function parseEgressConfig(text: string): EgressProxies {
 
 function proxyOf({ connection }: Selection): EgressProxy {
   const protocol = connection?.proxyProtocol === "GRPC" ? "GRPC" : "HTTPConnect";
-  const { uds, tcp } = (connection?.transport ?? {}) as Transport;
+  const { uds, tcp } = connection?.transport ?? {};
   const path = uds?.udsName ?? "";
   if (path !== "") return { protocol, path };
   const url = URL.canParse(tcp?.url ?? "") ? new URL(tcp?.url ?? "") : undefined;
-  if (url === undefined) throw new Error("Either a TCP or UDS transport must be specified");
+  if (url === undefined) throw new Error(`the URL of the proxy is invalid: ${tcp?.url}`);
   const tls = url.protocol === "https:" ? (tcp?.tlsConfig ?? {}) : undefined;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return { protocol, host, port: Number(url.port) || (tls === undefined ? 80 : 443), tls };
@@ -106,12 +116,15 @@ function decode(text: string): readonly Selection[] {
   }
 }
 
-function connectionFaults({ connection }: Selection): FieldError[] {
+function connectionFaults({ connection }: Selection, exists: FileExists): readonly FieldError[] {
   const { proxyProtocol = "", transport } = connection ?? {};
   if (!PROTOCOLS.includes(proxyProtocol)) {
     return [notSupported(PLACE.child("protocol"), proxyProtocol, PROTOCOLS)];
   }
-  if (proxyProtocol !== "Direct" || transport === undefined) return [];
+  if (proxyProtocol === "HTTPConnect" || proxyProtocol === "GRPC") {
+    return transportFaults(proxyProtocol, transport, PLACE, exists);
+  }
+  if (transport === undefined) return [];
   const why = "config must be absent for direct connect";
   return [invalid(PLACE.child("transport"), "direct", why)];
 }

@@ -314,7 +314,7 @@ describe("custom resources: versions and subresources", () => {
     assert.fail("the new schema is not in force");
   });
 
-  test("additionalPrinterColumns and selectableFields", async () => {
+  test("additionalPrinterColumns are shown, and selectableFields select", async () => {
     await using t = await startTestApi();
     const version = versionOf("v1", {
       additionalPrinterColumns: [

@@ -98,8 +98,8 @@ describe("CustomResourceDefinition: x-kubernetes-validations", () => {
   });
 });
 
-describe("ratcheting validation", () => {
-  test("values that did not change are let pass after the schema became stricter", async () => {
+describe("ratcheting validation of custom resources", () => {
+  test("values that did not change are accepted after the schema became stricter", async () => {
     await using t = await startTestApi();
     const loose = {
       type: "object",

@@ -149,4 +149,17 @@ describe("defaults of a CustomResourceDefinition answer as kube-apiserver", () =
     if (typeof want === "number") assert.equal(code, want, JSON.stringify(body));
     else assert.match(body.message, want);
   });
+
+  test("unknown fields in the metadata of an embedded resource are not stored in a default", async () => {
+    await using api = await startTestApi();
+    const property = { ...spec.properties.pod, default: pod };
+    const list = { type: "array", items: { type: "object", properties: { p: property } } };
+    const properties = { p: property, list };
+    const versions = [versionOf("v1", { spec: { type: "object", properties } })];
+    const { body } = await api.ask("POST", DEFINITIONS, { body: definition({ versions }) });
+    const stored = body.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties;
+    const { bad: _, ...known } = pod.metadata;
+    assert.deepEqual(stored.p.default, { ...pod, metadata: known });
+    assert.deepEqual(stored.list.items.properties.p.default, { ...pod, metadata: known });
+  });
 });

@@ -1,13 +1,24 @@
-/** What OpenAPI documents say of a served resource: its verbs, its definition and its sub-resources. */
+/**
+ * What OpenAPI documents say of a served resource: its verbs, its definition and its sub-resources. What
+ * needs the schema of the kind is found when it is first read: there are hundreds of resources.
+ */
 import type { CustomKind } from "#api/kind.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
+import { lazy } from "#lib/lazy.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
 
 export function openApiResource(served: ServedResource): OpenApiResource {
   const { kind, stored } = served;
   const { deletion } = stored.kind;
+  const subresources = lazy(() =>
+    subresourcesOf(served).map((route) => ({
+      name: route.name,
+      verbs: route.verbs,
+      ...spokenKind(route),
+    })),
+  );
   return {
     group: kind.group,
     version: kind.version,
@@ -15,16 +26,16 @@ export function openApiResource(served: ServedResource): OpenApiResource {
     kind: kind.names.kind,
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
-    definition: kind.schema().name,
+    get definition() {
+      return kind.schema().name;
+    },
     ...(kind.custom === undefined
       ? {}
       : { custom: customDefinition(kind.custom, kind.names.list) }),
     deleteAnswersObject: deletion?.returnsObject === true && !deletion.documentedAsStatus,
-    subresources: subresourcesOf(served).map((route) => ({
-      name: route.name,
-      verbs: route.verbs,
-      ...spokenKind(route),
-    })),
+    get subresources() {
+      return subresources();
+    },
   };
 }
 

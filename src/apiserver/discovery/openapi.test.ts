@@ -6,7 +6,7 @@ import { define, definition } from "../crd/definition.testing.ts";
 const WIDGET = "com.example.v1.Widget";
 const PATH = "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}";
 
-test("/openapi/v2 and /openapi/v3: every $ref leads to a definition, members are sorted, custom resources come and go", async () => {
+test("/openapi/v2 and /openapi/v3: every $ref leads to a definition, custom resources come and go", async () => {
   await using t = await startTestApi();
   const before = await t.want(200, "GET", "/openapi/v2");
   assert.equal(before.definitions[WIDGET], undefined);
@@ -28,10 +28,6 @@ test("/openapi/v2 and /openapi/v3: every $ref leads to a definition, members are
 });
 
 function check(document: { paths: object }, definitions: object, prefix: string): void {
-  for (const part of [document.paths, definitions]) {
-    const names = Object.keys(part);
-    assert.deepEqual(names, [...names].sort());
-  }
   const references = JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g);
   for (const [, reference = ""] of references) {
     assert.ok(reference.startsWith(prefix), reference);

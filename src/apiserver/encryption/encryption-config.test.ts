@@ -40,7 +40,11 @@ const refused: [name: string, text: string, says: RegExp][] = [
     "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\n",
     /^Error: resources: Required value: at least one resources is required$/,
   ],
-  ["another kind", "apiVersion: v1\nkind: Pod\n", /no kind "Pod" is registered for version "v1"/],
+  [
+    "a document of another kind",
+    "apiVersion: v1\nkind: Pod\n",
+    /no kind "Pod" is registered for version "v1"/,
+  ],
   [
     "an unknown field",
     `${configOf("[secrets]", aes)}more: 1\n`,
@@ -67,7 +71,7 @@ const refused: [name: string, text: string, says: RegExp][] = [
     /more than one provider specified in a single element/,
   ],
   [
-    "no keys",
+    "a provider without keys",
     configOf("[secrets]", "[{aescbc: {keys: []}}]"),
     /aescbc.keys: Required value: at least one keys is required/,
   ],
@@ -92,12 +96,12 @@ const refused: [name: string, text: string, says: RegExp][] = [
     /got 3, expected one of \[32\]/,
   ],
   [
-    "a star",
+    "a lone star as resource",
     configOf("['*']", aes),
     /use '\*\.' to encrypt all the resources from core API group or \*\.\* to encrypt all resources/,
   ],
   [
-    "capital letters",
+    "a resource name with capital letters",
     configOf("[Secrets]", aes),
     /resource name should not contain capital letters/,
   ],
@@ -122,7 +126,7 @@ const refused: [name: string, text: string, says: RegExp][] = [
     /the same resource cannot be specified multiple times/,
   ],
   [
-    "overlapping resources",
+    "overlapping resources such as secrets and *.",
     configOf("[secrets, '*.']", aes),
     /using overlapping resources such as 'secrets' and '\*\.'/,
   ],
@@ -149,7 +153,7 @@ const refused: [name: string, text: string, says: RegExp][] = [
   ["KMS v3", configOf("[secrets]", kms("apiVersion: v3")), /only v1 and v2 are supported/],
 ];
 
-describe("an encryption configuration is refused", () => {
+describe("EncryptionConfiguration is refused", () => {
   test.each(refused)("%s", (_, text, says) => {
     assert.throws(() => readEncryptionConfig(text, false), says);
   });

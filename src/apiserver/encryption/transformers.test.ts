@@ -31,17 +31,17 @@ const BOX = {
 };
 
 describe("encryption at rest: values that others have encrypted are opened", () => {
-  test("aesgcm", () => {
+  test("createAesGcm opens a value that kube-apiserver encrypted", () => {
     const stored = Buffer.from(GCM, "base64").subarray("k8s:enc:aesgcm:v1:key1:".length);
     assert.equal(textOf(createAesGcm(KEY).open(stored, context)), PLAIN);
   });
 
-  test("aescbc", () => {
+  test("createAesCbc opens a value that kube-apiserver encrypted", () => {
     const stored = Buffer.from(CBC, "base64").subarray("k8s:enc:aescbc:v1:key1:".length);
     assert.equal(textOf(createAesCbc(KEY).open(stored, context)), PLAIN);
   });
 
-  test("secretbox", () => {
+  test("createSecretbox opens a value of NaCl's test vectors", () => {
     const stored = Buffer.from(BOX.nonce + BOX.sealed, "hex");
     const opened = createSecretbox(Buffer.from(BOX.key, "hex")).open(stored, context) as Opened;
     assert.equal(Buffer.from(opened.plain).toString("hex"), BOX.plain);

@@ -36,27 +36,47 @@ const get = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
 const path = (text: string): RequestInfo => get({ isResource: false, path: text, resource: "" });
 const never = new AbortController();
 
-describe("which flow a request belongs to", () => {
+describe("FlowSchema of a request", () => {
   const schemas = flowSchemas().sort(byPrecedence);
   const cases: { name: string; user: User; info: RequestInfo; flow: string }[] = [
-    { name: "masters", user: person("x", "system:masters"), info: get(), flow: "exempt" },
-    { name: "health checks", user: person("x"), info: path("/healthz"), flow: "probes" },
-    { name: "one health check", user: person("x"), info: path("/livez/ping"), flow: "probes" },
-    { name: "people", user: person("alice"), info: get(), flow: "global-default" },
     {
-      name: "controllers",
+      name: "system:masters are exempt",
+      user: person("x", "system:masters"),
+      info: get(),
+      flow: "exempt",
+    },
+    {
+      name: "/healthz belongs to probes",
+      user: person("x"),
+      info: path("/healthz"),
+      flow: "probes",
+    },
+    {
+      name: "/livez/ping belongs to probes",
+      user: person("x"),
+      info: path("/livez/ping"),
+      flow: "probes",
+    },
+    {
+      name: "users belong to global-default",
+      user: person("alice"),
+      info: get(),
+      flow: "global-default",
+    },
+    {
+      name: "controllers belong to kube-system-service-accounts",
       user: person("system:serviceaccount:kube-system:job-controller", "system:serviceaccounts"),
       info: get(),
       flow: "kube-system-service-accounts",
     },
     {
-      name: "their leader elections",
+      name: "leases of leader election belong to system-leader-election",
       user: person("system:kube-scheduler"),
       info: get({ verb: "update", group: "coordination.k8s.io", resource: "leases" }),
       flow: "system-leader-election",
     },
     {
-      name: "other accounts",
+      name: "other service accounts belong to service-accounts",
       user: person("system:serviceaccount:ns:bot", "system:serviceaccounts"),
       info: get(),
       flow: "service-accounts",
@@ -82,7 +102,7 @@ describe("which flow a request belongs to", () => {
   }
 });
 
-describe("priority and fairness: seats", () => {
+describe("API priority and fairness: seats", () => {
   /** So few seats that each level has one or two. */
   const control = (clock = new VirtualClock(0), seats = 4): FlowControl =>
     new FlowControl({ seats, longRunningMax: 2, clock });
@@ -98,7 +118,7 @@ describe("priority and fairness: seats", () => {
     for (let count = 0; count < 1000; count++) await admitted(flow.admit(root, get(), never));
   });
 
-  test("who waits gets the seat that comes free, and masters pass by meanwhile", async () => {
+  test("a queued request gets the next free seat, and exempt requests are not queued behind it", async () => {
     const flow = control();
     const alice = person("alice");
     const running: Admitted[] = [];
@@ -181,7 +201,7 @@ describe("priority and fairness: seats", () => {
     );
   });
 
-  test("idle seats are lent, but not those that a level keeps", async () => {
+  test("idle seats are lent to other priority levels, but not the guaranteed ones", async () => {
     const flow = control(new VirtualClock(0), 245); // one seat for each share
     const alice = person("alice");
     let own = 0;
@@ -212,7 +232,7 @@ describe("priority and fairness: seats", () => {
   });
 });
 
-describe("priority and fairness: a level and its seats", () => {
+describe("API priority and fairness: a priority level and its seats", () => {
   const level = (
     more: object = {},
     pool = new SeatPool(),
@@ -241,14 +261,14 @@ describe("priority and fairness: a level and its seats", () => {
     assert.deepEqual([one.taken, one.running], [0, 0]);
   });
 
-  test("a request takes no more than a part of the level, nor than a hand of queues", () => {
+  test("the width of a request is limited by the seats of its level and by its hand of queues", () => {
     assert.equal(level().widthMax, 3); // of 20
     assert.equal(level({ seats: 1 }).widthMax, 1);
     const queuing = { queues: 64, handSize: 10, queueLengthLimit: 9 };
     assert.equal(level({ queuing }).widthMax, 2);
   });
 
-  test("what watchers cost is held after the answer", async () => {
+  test("seats for watchers are held after the response", async () => {
     const clock = new VirtualClock(0);
     const one = level({}, new SeatPool(), clock);
     const counts = noCounts();
@@ -315,7 +335,7 @@ describe("priority and fairness: a level and its seats", () => {
     });
   }
 
-  test("writes cost what their watchers do", () => {
+  test("writes hold seats for as many watchers as see them", () => {
     const heldAfter = (watchers: number, changes: Partial<RequestInfo> = {}) =>
       estimateWork(get({ verb: "update", ...changes }), undefined, stats(1, 1, watchers), 8).after;
     assert.equal(heldAfter(9), undefined);
@@ -326,7 +346,7 @@ describe("priority and fairness: a level and its seats", () => {
     assert.equal(heldAfter(800, { verb: "get" }), undefined);
   });
 
-  test("what became of requests is counted, also when the configuration changes", async () => {
+  test("dispatched and rejected requests are counted, also when the configuration changes", async () => {
     const flow = new FlowControl({ seats: 1, longRunningMax: 1, clock: new VirtualClock(0) });
     for (let at = 0; at < 3; at++) void flow.admit(person("x", "system:masters"), get(), never);
     const exempt = flow.levels().find(({ name }) => name === "exempt")!;
@@ -344,7 +364,7 @@ describe("priority and fairness: a level and its seats", () => {
 
 const waitingOf = (flow: string) => ({ flow, seats: 1, go: () => undefined });
 
-describe("priority and fairness: queues", () => {
+describe("API priority and fairness: fair queuing", () => {
   const options = { queues: 16, handSize: 4, queueLengthLimit: 3 };
 
   test("a busy flow fills only its own queues", () => {
@@ -355,7 +375,7 @@ describe("priority and fairness: queues", () => {
     assert.ok(queue.push(waitingOf("quiet")));
   });
 
-  test("turns go round the queues", () => {
+  test("queues are served in turn", () => {
     const queue = new FairQueue({ queues: 1024, handSize: 1, queueLengthLimit: 100 });
     const order: string[] = [];
     const push = (flow: string): void => {

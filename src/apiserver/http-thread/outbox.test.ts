@@ -66,7 +66,7 @@ test("HTTP thread: the same bytes travel once", () => {
   );
 });
 
-test("shared memory is not copied", () => {
+test("outbox: chunks in shared memory are not copied", () => {
   const { outbox: out, batches, flush } = outbox();
   const bytes = Buffer.from(new SharedArrayBuffer(4)).fill("x");
   out.put({ form: "chunk", id: 1, bytes: out.add(bytes) });

@@ -20,8 +20,11 @@ const BODY_BYTES = 64 * 1024 * 1024;
 const tooLate = (): void => undefined;
 
 describe.each([
-  ["in this thread", startHttpServer],
-  ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
+  ["HTTP server in this thread", startHttpServer],
+  [
+    "HTTP server in the HTTP thread",
+    (options: HttpServerOptions) => startHttpThread().listen(options),
+  ],
 ])("%s", (_, start) => {
   let server: HttpServer;
   /** Answers that the test has to end. */
@@ -51,7 +54,7 @@ describe.each([
 
   afterAll(() => server.close(0));
 
-  test("a body that is not read: the server takes a part of it and disconnects, the answer arrives", async () => {
+  test("a body that is not read: the response arrives before the server disconnects", async () => {
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false });
     socket.on("error", () => undefined); // the server reads no more
     let answer = "";
@@ -152,7 +155,7 @@ describe.each([
       await new Promise((resolve) => session.once("close", resolve));
     });
 
-    test("but not while a watch is open, however quiet", async () => {
+    test("a connection with an open watch is kept, however quiet", async () => {
       const { ended } = await watching();
       const waited = new Promise<"open">((resolve) =>
         systemClock.schedule(3 * IDLE_MAX_MS, () => resolve("open")),

@@ -8,7 +8,7 @@
  * TLS is terminated once, and each connection goes to the server of the protocol that was agreed on:
  * the stream interface of HTTP/2 costs a third less than the one that imitates HTTP/1.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, Socket } from "node:net";
 import {
   createServer as createTls,
   type SecureContextOptions,
@@ -146,8 +146,7 @@ function createTlsServer(
     handshakeTimeout: HANDSHAKE_WITHIN_MS,
   });
   server.on("secureConnection", (socket) => {
-    // The connection below TLS; the types do not know it, node does.
-    connections.add(socket, (socket as unknown as { readonly _parent: Socket })._parent);
+    connections.add(socket, connectionBelow(socket));
     socket.on("error", () => undefined); // "close" follows, which the users of the socket handle
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
@@ -158,6 +157,12 @@ function createTlsServer(
     handshakeFailed?.();
   });
   return server;
+}
+
+/** The connection below TLS; the types do not know it, node does. */
+function connectionBelow(socket: TLSSocket): Socket {
+  if ("_parent" in socket && socket._parent instanceof Socket) return socket._parent;
+  throw new Error("a TLS connection without the TCP connection below it");
 }
 
 /** Listens below TLS, and hands connections over for their handshakes, a few at a time. */

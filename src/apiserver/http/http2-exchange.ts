@@ -87,8 +87,10 @@ export class Http2Exchange implements Exchange {
     const empty = body.length === 0 || this.method === "HEAD";
     const length = BODILESS.has(code) ? {} : { "content-length": String(body.length) };
     if (!this.#respond(code, { ...headers, ...length }, empty)) return;
-    if (!empty) this.#stream.end(body, () => this.#refuseRest());
-    else this.#refuseRest();
+    if (empty) this.#refuseRest();
+    // A callback costs Node an error object if the stream is destroyed right after its end.
+    else if (this.#hasAll) this.#stream.end(body);
+    else this.#stream.end(body, () => this.#refuseRest());
   }
 
   start(code: number, headers: OutgoingHeaders): void {

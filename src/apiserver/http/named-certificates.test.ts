@@ -30,16 +30,16 @@ const NAMED = [
 ];
 
 const cases = [
-  { name: "no name", host: undefined, shown: "own" },
-  { name: "an unknown name", host: "elsewhere.test", shown: "own" },
+  { name: "a client without SNI gets the default certificate", host: undefined, shown: "own" },
+  { name: "an unknown name gets the default certificate", host: "elsewhere.test", shown: "own" },
   {
-    name: "a name that was given counts more than one in a certificate",
+    name: "a configured name takes precedence over the names in a certificate",
     host: "given.test",
     shown: "given",
   },
-  { name: "capital letters", host: "Given.TEST", shown: "given" },
-  { name: "a wildcard that was given", host: "x.wide.test", shown: "given" },
-  { name: "which stands for one label", host: "x.y.wide.test", shown: "own" },
+  { name: "names are compared without case", host: "Given.TEST", shown: "given" },
+  { name: "a configured wildcard matches one label", host: "x.wide.test", shown: "given" },
+  { name: "a wildcard does not match two labels", host: "x.y.wide.test", shown: "own" },
   { name: "a whole name counts more than a wildcard", host: "a.wide.test", shown: "shop.test" },
   { name: "a common name, and the first of equals", host: "shop.test", shown: "shop.test" },
   { name: "a wildcard in a certificate", host: "z.shop.test", shown: "shop.test" },
@@ -49,7 +49,11 @@ const cases = [
     host: "hidden.test",
     shown: "given",
   },
-  { name: "but the server's own comes first", host: "both.test", shown: "own" },
+  {
+    name: "the default certificate takes precedence over others for its names",
+    host: "both.test",
+    shown: "own",
+  },
 ];
 
 describe.each([

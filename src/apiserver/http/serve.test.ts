@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { test } from "vitest";
+import { SharedTurn } from "#lib/async/shared-turn.ts";
 import { textAnswer } from "../response/answer.ts";
 import type { HttpRequest, Reply } from "./exchange.ts";
 import { type Serving, serve } from "./serve.ts";
@@ -47,7 +48,7 @@ test("HTTP server: a body of several megabytes is written in pieces of at most 1
 const serving: Partial<Serving> = {
   handle: async () => textAnswer(200, "ok"),
   newAuditId: () => "audit",
-  turn: { wait: async () => undefined } as Serving["turn"],
+  turn: new SharedTurn(),
 };
 
 const reply: Partial<Reply> = { started: false, send: () => undefined };

@@ -60,7 +60,8 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     return;
   }
   const body = beginBody(request);
-  await api.turn.wait(); // with all the others that have just come
+  const turn = api.turn.wait();
+  if (turn !== undefined) await turn; // with all the others that have just come
   if (request.gone) return;
   const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request), api.yaml);
   const answer = await api.handle(apiRequest);

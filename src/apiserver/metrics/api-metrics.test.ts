@@ -103,7 +103,7 @@ describe("API server metrics: what dashboards and alerts read", () => {
     has(text, /^watch_cache_capacity{group="",resource="namespaces"} 20000$/);
   });
 
-  test("the process", async () => {
+  test("process_ metrics report CPU, memory and file descriptors", async () => {
     await using api = await startTestApi();
     const text = await metricsOf(api);
     has(text, /^# TYPE process_cpu_seconds_total counter$/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 
-test("metrics of storage requests and objects have upstream's names", async () => {
+test("store metrics: etcd_request_duration_seconds and apiserver_resource_objects have upstream's names", async () => {
   await using t = await startTestApi();
   for (const name of ["a", "b"]) await t.want(201, "POST", CONFIG_MAPS, { body: configMap(name) });
   await t.want(200, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a", { data: { k: "2" } }) });

@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
-import type { EventFeed } from "../watch/watch-feed.ts";
+import { readFeed } from "../watch/read-feed.testing.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { WIDGETS, widget, widgetKind } from "./widget-kind.testing.ts";
 
@@ -16,7 +16,7 @@ const RECENT_WRITES = 130;
 
 const WATCH_TIMEOUT_MAX_MS = 3_600_000;
 
-test("under load a kind is added, replaced and removed; nothing fails with 500 and nothing leaks", async () => {
+test("kind registry: under load a kind is added, replaced and removed; no request fails with 500 and nothing leaks", async () => {
   await using t = await startTestApi();
   const { resources, store } = t.api;
   const before = { caches: [...store.cache.all()].length, served: [...resources.served()].length };
@@ -87,7 +87,7 @@ function startLoad(t: TestApi): Load {
     codes.set(code, (codes.get(code) ?? 0) + 1);
     if (answer.body.form !== "watch") return;
     watches.open += 1;
-    await untilOver(answer.body.feed);
+    await readFeed(answer.body.feed);
     watches.open -= 1;
     watches.ended += 1;
   };
@@ -120,25 +120,6 @@ function startLoad(t: TestApi): Load {
       return { codes, watches };
     },
   };
-}
-
-/** Reads a watch to its end. */
-async function untilOver(feed: EventFeed): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const read = (): void => {
-      for (;;) {
-        const events = feed.pull(100);
-        if (events === "over") {
-          resolve();
-          return;
-        }
-        if (events.length === 0) return;
-      }
-    };
-    feed.onWake(read);
-    read();
-  });
-  feed[Symbol.dispose]();
 }
 
 async function left(references: readonly WeakRef<object>[]): Promise<number> {

@@ -125,8 +125,13 @@ describe("authentication", () => {
       token: "alice",
       code: 200,
     },
-    { name: "but not see pods", path: PODS, token: "alice", code: 403 },
-    { name: "masters may see everything", path: PODS, token: "root", code: 200 },
+    {
+      name: "a user without a role may not list pods (403)",
+      path: PODS,
+      token: "alice",
+      code: 403,
+    },
+    { name: "system:masters may list pods", path: PODS, token: "root", code: 200 },
     { name: "a node may not list all pods", path: "/api/v1/pods", token: "node", code: 403 },
     { name: "a node may list services", path: "/api/v1/services", token: "node", code: 200 },
   ];
@@ -200,7 +205,7 @@ test("audit: every request is logged, with the user and the impersonated user", 
   assert.equal((event.responseStatus as { code: number }).code, 403);
 });
 
-test("answers name their flow", async () => {
+test("responses name their FlowSchema in X-Kubernetes-PF-FlowSchema-UID", async () => {
   const { ask, api } = await start();
   const { headers } = await ask("GET", "/version", { token: "alice" });
   const uid = headers["x-kubernetes-pf-flowschema-uid"];

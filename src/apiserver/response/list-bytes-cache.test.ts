@@ -10,15 +10,15 @@ const SHORT = parts("a", "bc");
 const LONG = parts("a", "x".repeat(9 * 1024 * 1024));
 
 const rows = [
-  { name: "gathered as long as few ask", items: SHORT, states: ["1", "1"], joins: false },
-  { name: "one run for the third", items: SHORT, states: ["1", "1", "1"], joins: true },
-  { name: "gathered after a change", items: SHORT, states: ["1", "1", "1", "2"], joins: false },
-  { name: "gathered where nothing names their state", items: SHORT, states: [undefined] },
-  { name: "gathered when they are long", items: LONG, states: ["1", "1", "1"], joins: false },
+  { name: "not joined for the first two requests", items: SHORT, states: ["1", "1"], joins: false },
+  { name: "joined for the third request", items: SHORT, states: ["1", "1", "1"], joins: true },
+  { name: "not joined after a change", items: SHORT, states: ["1", "1", "1", "2"], joins: false },
+  { name: "not joined when their state is unknown", items: SHORT, states: [undefined] },
+  { name: "not joined when they are long", items: LONG, states: ["1", "1", "1"], joins: false },
 ];
 
 for (const { name, items, states, joins = false } of rows) {
-  test(`content negotiation: items are ${name}`, () => {
+  test(`JoinedItems: items of a list are ${name}`, () => {
     const known = new JoinedItems();
     let last: readonly Part[] = [];
     for (const state of states) last = known.of("pods", state, () => items);
@@ -27,7 +27,7 @@ for (const { name, items, states, joins = false } of rows) {
   });
 }
 
-test("a run is made once, and not mistaken for that of another list", () => {
+test("list bytes: joined items are made once, and kept apart from those of another list", () => {
   const known = new JoinedItems();
   for (const what of ["pods", "nodes"]) {
     for (let n = 0; n < 3; n++) known.of(what, "1", () => parts(what, "!"));

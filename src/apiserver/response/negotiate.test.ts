@@ -4,7 +4,7 @@ import { bodyEncoding, negotiate, negotiateFailure, refuseByRoute } from "./nego
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("content negotiation: the form of an answer", () => {
+describe("content negotiation (Accept)", () => {
   const cases = [
     { accept: undefined, want: "json" },
     { accept: "*/*", want: "json" },
@@ -42,7 +42,7 @@ describe("content negotiation: the form of an answer", () => {
     });
   }
 
-  test("where there are no tables, the next form that is accepted is taken", () => {
+  test("where there is no Table, the next accepted media type is taken", () => {
     const ask = (accept: string) =>
       negotiate({ headers: { accept }, query: new URLSearchParams(), tables: false });
     assert.ok(!ask(TABLE).ok);
@@ -76,7 +76,7 @@ describe("content negotiation: the form of an answer", () => {
     { agent: "kubectl/v1.36.0", query: "pretty=true", want: true },
   ];
   for (const { agent, query, want } of pretty) {
-    test(`${agent} with "${query}" ${want ? "reads" : "does not read"} with its eyes`, () => {
+    test(`${agent} with "${query}" gets ${want ? "indented" : "compact"} JSON`, () => {
       const headers = { "user-agent": agent };
       const media = negotiate({ headers, query: new URLSearchParams(query) });
       assert.equal(media.ok && media.value.pretty, want);
@@ -91,7 +91,7 @@ describe("content negotiation: the form of an answer", () => {
     assert.equal(refuseByRoute({ accept: "application/yaml" }, false, ["text/plain"])?.code, 406);
   });
 
-  test("the form of a body", () => {
+  test("bodyEncoding knows JSON and YAML, and no other Content-Type", () => {
     const types = ["", "application/json; charset=utf-8", "application/yaml", "text/plain"];
     assert.deepEqual(
       types.map((type) => bodyEncoding({ "content-type": type })),

@@ -21,7 +21,7 @@ const address = (name: string, owner: string, more: object = {}) => {
 const LATER = Date.parse("2030-01-01T00:02:00Z");
 const RANGE = { metadata: { name: "kubernetes" }, spec: { cidrs: ["10.0.0.0/24"] } } as never;
 
-describe("addresses", () => {
+describe("repair of ClusterIPs and IPAddresses", () => {
   const gateway = { spec: { parentRef: { group: "g", resource: "gateways", name: "x" } } };
   const rows: {
     name: string;
@@ -31,27 +31,27 @@ describe("addresses", () => {
     want: string[];
   }[] = [
     {
-      name: "all is well",
+      name: "an allocated ClusterIP needs no repair",
       services: [service("a", ["10.0.0.5"])],
       addresses: [address("10.0.0.5", "a")],
       want: [],
     },
     {
-      name: "not taken",
+      name: "a ClusterIP without an IPAddress gets one (ClusterIPNotAllocated)",
       services: [service("a", ["10.0.0.5"])],
       want: [
         "create 10.0.0.5 ClusterIPNotAllocated: Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing",
       ],
     },
     {
-      name: "outside of every range",
+      name: "a ClusterIP outside of every ServiceCIDR is reported (ClusterIPOutOfRange)",
       services: [service("a", ["10.1.0.5"])],
       want: [
         "nothing ClusterIPOutOfRange: Cluster IP [IPv4]: 10.1.0.5 is not within any configured Service CIDR; please recreate service",
       ],
     },
     {
-      name: "taken by something else",
+      name: "an IPAddress that refers to something else is recreated",
       services: [service("a", ["10.0.0.5"])],
       addresses: [address("10.0.0.5", "a", gateway)],
       want: [
@@ -68,25 +68,25 @@ describe("addresses", () => {
       ],
     },
     {
-      name: "headless ones need none",
+      name: "headless and ExternalName Services need no IPAddress",
       services: [service("a", ["None"]), service("b", [], { type: "ExternalName" })],
       want: [],
     },
     {
-      name: "of a Service that is still to come",
+      name: "an IPAddress of a Service that is not yet there is kept for a while",
       addresses: [address("10.0.0.5", "a")],
       nowMs: LATER - 61_000,
       want: [],
     },
     {
-      name: "of a Service that never came",
+      name: "an IPAddress of a Service that never came is deleted (IPAddressNotAllocated)",
       addresses: [address("10.0.0.5", "a")],
       want: [
         "delete 10.0.0.5 IPAddressNotAllocated: IPAddress: 10.0.0.5 for Service ns/a appears to have leaked: cleaning up",
       ],
     },
     {
-      name: "of a Service that has another",
+      name: "an IPAddress of a Service that has another one is deleted (IPAddressWrongReference)",
       services: [service("a", ["10.0.0.6"])],
       addresses: [address("10.0.0.5", "a"), address("10.0.0.6", "a")],
       want: [

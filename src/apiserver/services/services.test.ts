@@ -20,7 +20,7 @@ async function addresses(t: TestApi): Promise<string[]> {
   return list.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
 }
 
-describe("a range of addresses", () => {
+describe("addressRange of a ServiceCIDR", () => {
   const rangeOf = (text: string) => addressRange(parseCidr(text)!, text);
 
   test("leaves out the network and, in IPv4, the address for all", () => {
@@ -32,7 +32,7 @@ describe("a range of addresses", () => {
     );
   });
 
-  test("every address once, the lower band last", () => {
+  test("candidates yields every address once, the lower band last", () => {
     const all = [...candidates(rangeOf("10.0.0.0/24"), seededRandom(7))];
     assert.equal(new Set(all).size, 254);
     const lower = all.slice(-16).map((ip) => Number(ip.split(".")[3]));

@@ -9,7 +9,7 @@ import { probeComponent } from "./probe-component.ts";
 
 const LIST = "/api/v1/componentstatuses";
 
-test("every part has its status; the store is one of them", async () => {
+test("ComponentStatus: scheduler, controller-manager and etcd are listed", async () => {
   const components = {
     scheduler: async () => ({ well: false, message: "asleep" }),
     "controller-manager": async () => ({ well: true, message: "ok" }),
@@ -30,7 +30,7 @@ test("every part has its status; the store is one of them", async () => {
   assert.equal(message, 'componentstatus "nope" not found');
 });
 
-describe("a part is asked over HTTPS", () => {
+describe("probeComponent asks /healthz over HTTPS", () => {
   const answers: Record<string, { code: number; body: string }> = {};
   const { privateKey, publicKey } = newKey();
   const cert = issueCertificate(
@@ -54,12 +54,12 @@ describe("a part is asked over HTTPS", () => {
   });
   afterAll(() => server.close());
 
-  test("and well", async () => {
+  test("200 is healthy with the body as message", async () => {
     answers["/healthz"] = { code: 200, body: "ok" };
     assert.deepEqual(await probeComponent(port)(), { well: true, message: "ok" });
   });
 
-  test("and not well", async () => {
+  test("500 is unhealthy without its body", async () => {
     answers["/healthz"] = { code: 500, body: "secret reasons" };
     assert.deepEqual(await probeComponent(port)(), {
       well: false,
@@ -67,7 +67,7 @@ describe("a part is asked over HTTPS", () => {
     });
   });
 
-  test("and not there", async () => {
+  test("a refused connection is unhealthy", async () => {
     assert.deepEqual(await probeComponent(1)(), {
       well: false,
       message:

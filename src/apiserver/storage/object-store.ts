@@ -99,8 +99,8 @@ export class ObjectStore {
       clock,
       logger,
       only,
-      decode: (resource, key, number, stored) =>
-        this.#decoder.decode(resource, key, number, stored),
+      decode: (resource, key, number, stored, isKept) =>
+        this.#decoder.decode(resource, key, number, stored, isKept),
     });
   }
 

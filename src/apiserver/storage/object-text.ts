@@ -6,9 +6,13 @@ import type { Kind, KubeObject } from "#api/kind.ts";
 /** As many as a number may need that is not exact any more. */
 const MANY_DIGITS = /\d{16}/;
 
-/** Whole numbers in JSON of others keep their digits: beyond 2^53 they are bigints. */
-export function parseStored(bytes: Uint8Array, { holdsFreeJson }: Kind): KubeObject {
+export function parseStored(bytes: Uint8Array, kind: Kind): KubeObject {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  return parseStoredText(text, kind);
+}
+
+/** Whole numbers in JSON of others keep their digits: beyond 2^53 they are bigints. */
+export function parseStoredText(text: string, { holdsFreeJson }: Kind): KubeObject {
   if (holdsFreeJson && MANY_DIGITS.test(text)) {
     const parsed = parseJson(text);
     if (parsed.ok) return parsed.value as KubeObject;

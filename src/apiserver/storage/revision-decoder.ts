@@ -73,16 +73,29 @@ export class RevisionDecoder {
     if (this.#writtenKeys.get(key) === own) this.#writtenKeys.delete(key);
   }
 
-  decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+  /** `isKept`: most of the memory that `stored` is a part of stays in use, so that it need not be copied. */
+  decode(
+    resource: StoredResource,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+    isKept = false,
+  ): Revision {
     try {
-      return this.#decode(resource, key, number, stored);
+      return this.#decode(resource, key, number, stored, isKept);
     } catch (error) {
       if (error instanceof EncryptionError || error instanceof StoreError) throw error;
       throw new StoreError({ code: "Corrupt" }, undecodableText(stored, error));
     }
   }
 
-  #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+  #decode(
+    resource: StoredResource,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+    isKept: boolean,
+  ): Revision {
     const { codec } = this.#options;
     const { kind } = resource;
     const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
@@ -110,7 +123,7 @@ export class RevisionDecoder {
       }
     }
     if (isOfVersion && codec.isJson(stored)) {
-      return Revision.fromJson(kind, key, number, stored, this.#parts);
+      return Revision.fromJson(kind, key, number, stored, { parts: this.#parts, isKept });
     }
     return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
   }

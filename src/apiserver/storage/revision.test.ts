@@ -34,6 +34,25 @@ const STORED =
 const fromJson = (text: string, number = 7): Revision =>
   Revision.fromJson(configMap, "/registry/configmaps/n/a", number, Buffer.from(text));
 
+test("text that is kept as it was read: the same JSON, value, item, numbers and size", () => {
+  const kept = (): Revision =>
+    Revision.fromJson(configMap, "/registry/configmaps/n/a", 7, Buffer.from(STORED), {
+      isKept: true,
+    });
+  assert.deepEqual(kept().value, fromJson(STORED).value);
+  assert.equal(kept().json.toString(), fromJson(STORED).json.toString());
+  assert.equal(kept().itemStart, fromJson(STORED).itemStart);
+  assert.equal(kept().heldBytes, fromJson(STORED).heldBytes);
+  assert.deepEqual(kept().renumbered(12345).value, fromJson(STORED).renumbered(12345).value);
+  assert.ok(kept().holds(Buffer.from(STORED)));
+  const read = kept();
+  void read.value;
+  assert.equal(read.json.toString(), fromJson(STORED).json.toString());
+  const versioned = STORED.replace('"uid":"u"', '"uid":"u","resourceVersion":"3"');
+  const other = Revision.fromJson(configMap, "k", 7, Buffer.from(versioned), { isKept: true });
+  assert.equal(other.json.toString(), fromJson(STORED).json.toString());
+});
+
 describe("a revision of an object", () => {
   test("its JSON has the resourceVersion behind the uid, and nothing else changes", () => {
     const want = STORED.replace('"uid":"u"', '"uid":"u","resourceVersion":"7"');
@@ -63,7 +82,7 @@ describe("a revision of an object", () => {
     assert.deepEqual(JSON.parse(fromValue.renumbered(12345).json.toString()), want);
   });
 
-  test("it knows the text that it was made of", () => {
+  test("holds compares with the stored text", () => {
     assert.ok(fromJson(STORED).holds(Buffer.from(STORED)));
     assert.ok(!fromJson(STORED).holds(Buffer.from(STORED.replace("ü", "u"))));
     assert.ok(!fromJson(STORED).holds(Buffer.from(STORED.replace('"k"', '"l"'))));

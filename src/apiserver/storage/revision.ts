@@ -15,7 +15,7 @@
  */
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
-import { parseStored, writeObject } from "./object-text.ts";
+import { parseStored, parseStoredText, writeObject } from "./object-text.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import { META, numbered, type Places, placesIn, VERSION } from "./version-in-text.ts";
 
@@ -70,18 +70,26 @@ export class Revision {
     this.#parts = parts;
   }
 
-  /** From stored JSON, which has no resourceVersion. */
+  /**
+   * From stored JSON, which has no resourceVersion. `isKept`: the bytes may be held as they are, because
+   * they are no part of memory that would otherwise be free.
+   */
   static fromJson(
     kind: Kind,
     key: string,
     number: number,
     stored: Uint8Array,
-    parts?: SharedParts,
+    { parts, isKept = false }: { parts?: SharedParts; isKept?: boolean } = {},
   ): Revision {
     const revision = new Revision(kind, key, number, false, parts);
-    if (!revision.#inject(asBuffer(stored))) {
+    const text = asBuffer(stored);
+    const places = placesIn(text);
+    if (places === undefined) {
       return Revision.fromValue(kind, key, number, parseStored(stored, kind));
     }
+    if (isKept && places.versionStart === places.versionEnd) revision.#stored = text;
+    else revision.#join(text, places.versionStart, revision.#versionText(), places.versionEnd);
+    revision.#settle(places);
     return revision;
   }
 
@@ -217,7 +225,7 @@ export class Revision {
     }
     const shared = this.#shared?.deref();
     if (shared !== undefined) return shared;
-    const value = this.#freeze(parseStored(this.line, this.kind));
+    const value = this.#freeze(this.#parse());
     this.#shared = new WeakRef(value);
     this.#isOfValue = false; // digits beyond 2^53 may be lost
     return value;
@@ -324,6 +332,15 @@ export class Revision {
       line.compare(other, 0, start, 0, start) === 0 &&
       line.compare(other, start, other.length, end, line.length - 1) === 0
     );
+  }
+
+  /** The text need not be made for it. */
+  #parse(): KubeObject {
+    const stored = this.#stored;
+    if (stored === undefined || this.number === 0) return parseStored(this.line, this.kind);
+    const start = this.#versionStart - VERSION.length;
+    const text = `${stored.toString("utf8", 0, start)}${this.#versionText()}${stored.toString("utf8", start)}`;
+    return parseStoredText(text, this.kind);
   }
 
   #freeze(value: KubeObject): KubeObject {

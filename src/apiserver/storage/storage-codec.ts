@@ -21,6 +21,7 @@ export type StoredForm = "json" | "protobuf";
 export class StorageCodec {
   readonly #resources: KindRegistry;
   readonly #form: StoredForm;
+  readonly #beginnings = new WeakMap<Kind, string>();
 
   constructor(resources: KindRegistry, form: StoredForm) {
     this.#resources = resources;
@@ -53,8 +54,20 @@ export class StorageCodec {
       const envelope = readEnvelope(bytes);
       return envelope.ok && envelope.apiVersion === kind.apiVersion;
     }
+    if (beginsWith(bytes, this.#beginningOf(kind))) return true;
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 200));
     return head.includes(`"apiVersion":${JSON.stringify(kind.apiVersion)},`);
+  }
+
+  /** Of objects of this kind and version, as this server writes them. */
+  #beginningOf(kind: Kind): string {
+    const known = this.#beginnings.get(kind);
+    if (known !== undefined) return known;
+    const { apiVersion, names } = kind;
+    const text = JSON.stringify({ kind: names.kind, apiVersion });
+    const beginning = `${text.slice(0, -1)},`;
+    this.#beginnings.set(kind, beginning);
+    return beginning;
   }
 
   /**
@@ -129,4 +142,11 @@ function decodeEnvelope(bytes: Uint8Array): KubeObject {
   if (!decoded.ok) throw new StoreError({ code: "Corrupt" }, decoded.error);
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   return objectOf({ kind, apiVersion, ...rest });
+}
+
+function beginsWith(bytes: Uint8Array, ascii: string): boolean {
+  for (let index = 0; index < ascii.length; index++) {
+    if (bytes[index] !== ascii.charCodeAt(index)) return false;
+  }
+  return true;
 }

@@ -57,8 +57,8 @@ interface ShownMap {
 const shownIn = ({ items }: { readonly items: readonly ShownMap[] }): string[] =>
   items.map(({ metadata, data }) => `${metadata.name} ${data.step} ${metadata.labels.form}`);
 
-describe("a list", () => {
-  test("items are in the order of their keys and have no kind of their own", async () => {
+describe("LIST", () => {
+  test("items are in the order of their keys and have no kind field", async () => {
     await using t = await startTestApi();
     await fill(t, ["m0", "m-1", "zz", "m.1", "a"]);
     const list = await t.want(200, "GET", CONFIG_MAPS);
@@ -284,7 +284,7 @@ describe("a list", () => {
     });
   }
 
-  test("a table and partial metadata of the same objects", async () => {
+  test("a Table and a PartialObjectMetadataList of the same objects are served", async () => {
     await using t = await startTestApi();
     await fill(t, ["a"]);
     const as = (what: string) => ({

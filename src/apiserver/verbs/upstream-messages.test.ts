@@ -31,7 +31,7 @@ describe("a PriorityClass of the system", () => {
     await t.want(200, "GET", `${CLASSES}/system-node-critical`);
   });
 
-  test("another can", async () => {
+  test("a PriorityClass of a user can be deleted", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CLASSES, { body: { metadata: { name: "mine" }, value: 1 } });
     await t.want(200, "DELETE", `${CLASSES}/mine`);
@@ -87,7 +87,7 @@ test("ipaddresses: generateName is the name itself", async () => {
   await t.want(409, "POST", url, { body });
 });
 
-test("a page of a list expires (410) though nothing is written in the cluster", async () => {
+test("a continue token expires (410) though nothing is written in the cluster", async () => {
   await using t = await startTestApi();
   const url = "/api/v1/namespaces/default/configmaps";
   for (const name of ["a", "b", "c"])

@@ -13,8 +13,8 @@ const ingress = (port: number) => ({
 const MERGE = { "content-type": "application/merge-patch+json" };
 const APPLY = { "content-type": "application/apply-patch+yaml" };
 
-describe("write path: writes", () => {
-  test("a new object gets what only the server decides", async () => {
+describe("create, update, patch and apply", () => {
+  test("POST sets uid, creationTimestamp and namespace, whatever the client sent", async () => {
     await using t = await startTestApi();
     const metadata = { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x" };
     const made = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a", { metadata }) });
@@ -37,7 +37,7 @@ describe("write path: writes", () => {
     assert.equal(refused.details.retryAfterSeconds, 1);
   });
 
-  test("options of a delete must be such", async () => {
+  test("DELETE refuses a body that is no DeleteOptions with 400", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const kind = { apiVersion: "v1", kind: "Pod" };
@@ -74,7 +74,7 @@ describe("write path: writes", () => {
     );
   });
 
-  test("a stale update is refused, an update without a version is taken as it is", async () => {
+  test("PUT with a stale resourceVersion is refused with 409, one without resourceVersion is not", async () => {
     await using t = await startTestApi();
     const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const stale = configMap("a", { metadata: { resourceVersion: metadata.resourceVersion } });
@@ -85,7 +85,7 @@ describe("write path: writes", () => {
     await t.want(409, "PUT", `${CONFIG_MAPS}/a`, { body: other });
   });
 
-  test("an update that changes nothing writes nothing", async () => {
+  test("PUT that changes nothing keeps the resourceVersion", async () => {
     await using t = await startTestApi();
     const made = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     await t.clock.advance(5_000);
@@ -96,7 +96,7 @@ describe("write path: writes", () => {
     assert.equal(t.api.store.cache.revision, before);
   });
 
-  test("spec and status are written at different places, and only specs are counted", async () => {
+  test("spec and status are written by different endpoints, and only spec raises metadata.generation", async () => {
     await using t = await startTestApi();
     const made = await t.want(201, "POST", INGRESSES, { body: ingress(80) });
     assert.deepEqual([made.metadata.generation, made.status], [1, { loadBalancer: {} }]);
@@ -108,7 +108,7 @@ describe("write path: writes", () => {
     assert.deepEqual(updated.status.loadBalancer.ingress, [{ ip: "192.0.2.1" }]);
   });
 
-  test("a body of another kind is refused with the expected kind in the message", async () => {
+  test("POST of another kind is refused with 400 and the expected kind in the message", async () => {
     await using t = await startTestApi();
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } };
     const message = async (path: string): Promise<string> =>
@@ -141,7 +141,7 @@ describe("write path: writes", () => {
     assert.equal(t.api.store.cache.revision, before);
   });
 
-  test("names are made, and taken ones are tried again", async () => {
+  test("generateName makes a name, and another one if it is taken", async () => {
     await using t = await startTestApi();
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "gen-" } };
     const names = new Set<string>();
@@ -153,7 +153,7 @@ describe("write path: writes", () => {
     assert.equal(names.size, 50);
   });
 
-  test("two writers never lose a change of each other", async () => {
+  test("30 concurrent merge patches of one ConfigMap are all kept", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const patch = (key: string) =>
@@ -183,7 +183,7 @@ describe("write path: writes", () => {
     );
   });
 
-  test("an apply creates, owns, conflicts, and takes away what it no longer says", async () => {
+  test("server-side apply creates, owns, conflicts, and removes fields that are no longer applied", async () => {
     await using t = await startTestApi();
     const apply = (manager: string, data: object, more = "") => ({
       url: `${CONFIG_MAPS}/a?fieldManager=${manager}${more}`,
@@ -270,7 +270,7 @@ describe("write path: writes", () => {
     },
   ];
   for (const { name, body, code } of malformed) {
-    test(`a body with ${name} is refused and nothing is written`, async () => {
+    test(`POST of a body with ${name} is refused and nothing is written`, async () => {
       await using t = await startTestApi();
       const before = t.api.store.cache.revision;
       const status = await t.want(code, "POST", CONFIG_MAPS, { body });
@@ -279,7 +279,7 @@ describe("write path: writes", () => {
     });
   }
 
-  test("unknown fields warn, fail or pass as asked", async () => {
+  test("fieldValidation: unknown fields warn, fail or pass as asked", async () => {
     await using t = await startTestApi();
     const body = { ...configMap("a"), bogus: 1 };
     const warned = await t.ask("POST", `${CONFIG_MAPS}?dryRun=All`, { body });
@@ -291,7 +291,7 @@ describe("write path: writes", () => {
     await t.want(400, "POST", `${CONFIG_MAPS}?fieldValidation=Strict`, { body });
   });
 
-  test("a writer owns what its object is read back with", async () => {
+  test("managedFields hold the fields that the object is read back with", async () => {
     await using t = await startTestApi();
     const scaler = await t.want(
       201,
@@ -332,7 +332,7 @@ describe("write path: writes", () => {
     });
   });
 
-  test("a quantity that is none in an apply names the object and its type", async () => {
+  test("server-side apply: an invalid quantity is refused with the object and its type", async () => {
     await using t = await startTestApi();
     const quota = {
       apiVersion: "v1",
@@ -348,7 +348,7 @@ describe("write path: writes", () => {
     );
   });
 
-  test("what is answered and not stored has no table; a scale has one", async () => {
+  test("a SelfSubjectAccessReview has no Table; a Scale has one", async () => {
     await using t = await startTestApi();
     const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
     const review = {

@@ -92,7 +92,7 @@ describe("watch cache: the pause after a fan-out", () => {
     assert.equal(sent, 201);
   });
 
-  test("of one kind does not delay another kind", async () => {
+  test("the fan-out of one kind does not delay another kind", async () => {
     using clock = new VirtualClock();
     const fanOuts = new FanOuts(clock);
     assert.equal(fanOuts.of(podKind), fanOuts.of(podKind));

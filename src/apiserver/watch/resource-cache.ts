@@ -146,10 +146,10 @@ export class ResourceCache {
    * Takes the whole state as of a revision. Changes in between are lost, so every subscription is
    * overtaken; observers are called with the differences.
    */
-  load(revisions: Iterable<Revision>, at: number): void {
+  load(revisions: readonly Revision[], at: number): void {
     const before = this.#objects.fork();
     this.#releaseTexts();
-    this.#objects.clear();
+    this.#objects.load(revisions.map((revision) => [revision.key, revision]));
     this.#byKey.clear();
     this.#bytes = 0;
     this.#loads += 1;
@@ -158,7 +158,6 @@ export class ResourceCache {
     this.#lastChange = at;
     this.#window.reset(at);
     for (const revision of revisions) {
-      this.#objects.set(revision.key, revision);
       this.#byKey.set(revision.key, revision);
       this.#bytes += revision.heldBytes;
       this.#budget.hold(revision);

@@ -44,8 +44,14 @@ export interface WatchCacheOptions {
   readonly logger: Logger;
   /** The one resource that the store is for (`--etcd-servers-overrides`); all of the registry unless given. */
   readonly only?: StoredResource | undefined;
-  /** Decodes a stored value. */
-  decode(resource: StoredResource, key: string, revision: number, stored: Uint8Array): Revision;
+  /** Decodes a stored value; `isKept` if it was read together with others that are kept as long. */
+  decode(
+    resource: StoredResource,
+    key: string,
+    revision: number,
+    stored: Uint8Array,
+    isKept: boolean,
+  ): Revision;
 }
 
 export class WatchCache {
@@ -121,7 +127,7 @@ export class WatchCache {
       if (cache === undefined) return;
       const revisions = loaded.get(cache) ?? [];
       loaded.set(cache, revisions);
-      revisions.push(this.#options.decode(cache.resource, key, modRevision, value));
+      revisions.push(this.#options.decode(cache.resource, key, modRevision, value, true));
     });
     this.#revision = atRevision;
     this.#loaded = true;
@@ -235,7 +241,7 @@ export class WatchCache {
       cache.apply({ revision, key, object, deleted: true, previous, frames: undefined }, nowMs);
       return;
     }
-    const object = this.#options.decode(cache.resource, key, revision, value);
+    const object = this.#options.decode(cache.resource, key, revision, value, false);
     cache.apply({ revision, key, object, deleted: false, previous, frames: undefined }, nowMs);
   }
 
@@ -248,6 +254,7 @@ export class WatchCache {
     for (;;) {
       const page = await store.range(prefix, {
         limit: PAGE,
+        packed: true,
         ...(atRevision === undefined ? {} : { atRevision }),
         ...(startAfter === undefined ? {} : { startAfter }),
       });
@@ -302,7 +309,7 @@ export class WatchCache {
         const { atRevision: at, unreadable } = await this.#read(
           resource.prefix,
           ({ key, value, modRevision }) =>
-            revisions.push(decode(resource, key, modRevision, value)),
+            revisions.push(decode(resource, key, modRevision, value, true)),
         );
         const isReached = await this.reached(at, LOAD_WITHIN_MS);
         if (isReached && !loading.isBroken) {

@@ -28,15 +28,15 @@ const AT = (seconds: number): string =>
   new Date(NOW + seconds * 1000).toISOString().replace(".000", "");
 
 const cases: Case[] = [
-  { name: "nothing keeps it", action: "remove" },
+  { name: "an object without finalizers is removed", action: "remove" },
   {
-    name: "a finalizer keeps it, and the generation counts",
+    name: "a finalizer keeps the object; deletionTimestamp is set and the generation raised",
     meta: { finalizers: ["x/y"], generation: 3 },
     action: "mark",
     left: { generation: 4, deletionTimestamp: AT(0), deletionGracePeriodSeconds: 0 },
   },
   {
-    name: "deleting it again changes nothing that counts",
+    name: "a second delete does not raise the generation",
     meta: {
       finalizers: ["x/y"],
       generation: 4,
@@ -53,7 +53,7 @@ const cases: Case[] = [
     left: { finalizers: ["foregroundDeletion"] },
   },
   {
-    name: "orphaning is one too",
+    name: "orphanDependents adds the finalizer orphan",
     options: { orphanDependents: true },
     action: "mark",
     left: { finalizers: ["orphan"] },
@@ -66,13 +66,13 @@ const cases: Case[] = [
     left: { finalizers: ["x/y"] },
   },
   {
-    name: "a kind may orphan by default",
+    name: "a kind may have orphan as its default propagation policy",
     rules: ORPHANS,
     action: "mark",
     left: { finalizers: ["orphan"] },
   },
   {
-    name: "unless the request says otherwise",
+    name: "propagationPolicy Background overrides a default of orphan",
     rules: ORPHANS,
     options: { propagationPolicy: "Background" },
     action: "remove",
@@ -91,7 +91,7 @@ const cases: Case[] = [
     left: { deletionTimestamp: AT(30), deletionGracePeriodSeconds: 30, generation: 2 },
   },
   {
-    name: "no grace: marked, so that watchers see it, and gone",
+    name: "gracePeriodSeconds 0 marks the object, so that watches see it, and removes it",
     rules: GRACE,
     options: { gracePeriodSeconds: 0 },
     action: "mark-and-remove",
@@ -105,7 +105,7 @@ const cases: Case[] = [
     action: "pending",
   },
   {
-    name: "a shorter one is, counted from the beginning",
+    name: "a shorter grace period counts from the first delete",
     rules: GRACE,
     meta: { deletionTimestamp: AT(25), deletionGracePeriodSeconds: 30 },
     options: { gracePeriodSeconds: 10 },
@@ -113,7 +113,7 @@ const cases: Case[] = [
     left: { deletionTimestamp: AT(5), deletionGracePeriodSeconds: 10 },
   },
   {
-    name: "time that has run out leaves one second",
+    name: "a grace period that has run out leaves one second",
     rules: GRACE,
     meta: { deletionTimestamp: AT(5), deletionGracePeriodSeconds: 30 },
     options: { gracePeriodSeconds: 10 },
@@ -129,7 +129,7 @@ const cases: Case[] = [
   },
 ];
 
-describe("write path: what a delete does", () => {
+describe("decideDelete", () => {
   for (const { name, meta = {}, options = {}, rules = PLAIN, action, left = {} } of cases) {
     test(name, () => {
       const object = Object.freeze({ metadata: Object.freeze(meta) });

@@ -8,7 +8,7 @@ import { assertNever } from "#lib/assert-never.ts";
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import { groupResourceOf, type VerbRequest } from "../request/verb.ts";
 import { checkPlace } from "./decode-write.ts";
-import { applyConfiguration, trackCreate, trackUpdate } from "./managed-fields.ts";
+import { applyConfiguration, prepareTracking, trackCreate, trackUpdate } from "./managed-fields.ts";
 import type { ObjectWrite, SubresourceView } from "./object-write.ts";
 import { patchDocument } from "./patch-document.ts";
 
@@ -25,6 +25,7 @@ export async function desiredObject(
     case "update": {
       const decoded = change.object();
       const next = decoded instanceof Promise ? await decoded : decoded;
+      using _prepared = await prepareTracking(verb, next);
       if (change.form === "create") trackCreate(verb, next, options);
       else trackUpdate(verb, current, next, options);
       return success(next);
@@ -34,7 +35,10 @@ export async function desiredObject(
       const next = await patched(verb, write, current);
       if (!next.ok) return next;
       await verb.pace.rest();
-      if (change.form === "patch") trackUpdate(verb, current, next.value, options);
+      if (change.form === "patch") {
+        using _prepared = await prepareTracking(verb, next.value);
+        trackUpdate(verb, current, next.value, options);
+      }
       return checkPatched(verb, next.value, current);
     }
     default:

@@ -1,6 +1,7 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
 import { applySteps } from "#api/apply/apply.ts";
 import { keepTimes } from "#api/apply/keep-times.ts";
+import { prepareLargeNodes } from "#api/apply/large-nodes.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import { liveFault } from "#api/apply/validate.ts";
@@ -68,6 +69,17 @@ export function trackOwnUpdate(
   });
   setManagers(draft, managedFields);
 }
+
+/** Does a part of the work of `trackCreate` and `trackUpdate` in steps, where an object is large. */
+export async function prepareTracking(
+  { request: { body }, resource, pace }: VerbRequest,
+  draft: Draft<KubeObject>,
+): Promise<Disposable | undefined> {
+  if (body.form !== "bytes" || body.bytes.length < LARGE_BODY_BYTES) return undefined;
+  return await pace.run(prepareLargeNodes(membersOf(draft), typedSchema(resource.kind)));
+}
+
+const LARGE_BODY_BYTES = 64 * 1024;
 
 /** Sets managedFields of the draft that is to replace `old`. */
 export function trackUpdate(

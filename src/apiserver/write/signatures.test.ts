@@ -7,8 +7,8 @@ import { signatures } from "./signatures.ts";
 
 const request = parsePem(REQUEST_PEM)[0]!.bytes;
 
-describe("CertificateSigningRequest signatures: signatures of requests", () => {
-  test("a request signed with its own key", () =>
+describe("CertificateSigningRequest signatures", () => {
+  test("a request signed with its own key is accepted", () =>
     assert.equal(signatures.request(request), undefined));
 
   test("a request that was changed", () => {
@@ -17,7 +17,7 @@ describe("CertificateSigningRequest signatures: signatures of requests", () => {
     assert.equal(signatures.request(changed), "x509: ECDSA verification failure");
   });
 
-  test("something else", () => {
+  test("bytes that are no certificate request are refused", () => {
     assert.notEqual(signatures.request(parsePem(LEAF_PEM)[0]!.bytes), undefined);
     assert.notEqual(signatures.request(new Uint8Array()), undefined);
   });

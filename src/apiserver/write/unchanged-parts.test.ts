@@ -20,7 +20,7 @@ const rows = [
   { name: "order of members does not count", change: { spec: reversed() } },
 ];
 
-describe("write path: parts that an update leaves as they are", () => {
+describe("reuseUnchangedParts of an update", () => {
   for (const { name, change } of rows) {
     test(`${name}: the object put together again says the same`, () => {
       const draft = draftWith(change);
@@ -36,7 +36,7 @@ describe("write path: parts that an update leaves as they are", () => {
     });
   }
 
-  test("the old parts themselves are used, changed ones are not", () => {
+  test("unchanged parts are the old objects themselves, changed ones are not", () => {
     const draft = draftWith({ status: { phase: "Running" } });
     reuseUnchangedParts(draft, old);
     assert.deepEqual([...takenParts(draft, old)], ["spec"]);

@@ -63,7 +63,8 @@ function decideLifecycle(
 ): Outcome<LifecycleMemory> {
   if (readyStatusOf(node) === "True") {
     if (!hasTaint(node, SHUTDOWN_TAINT, "NoSchedule")) return { remember: undefined };
-    return { writes: [taintsPatch(node, withoutTaint(node, SHUTDOWN_TAINT))], remember: undefined };
+    const taints = withoutTaint(node, SHUTDOWN_TAINT, "NoSchedule");
+    return { writes: [taintsPatch(node, taints)], remember: undefined };
   }
   if (machine === "gone") return deletion(node, nowMs, monitorPeriodMs);
   const isMissing = !hasTaint(node, SHUTDOWN_TAINT, "NoSchedule");

@@ -115,7 +115,8 @@ function initialize(
     metadata: { ...node.metadata, labels: initialLabels(node, metadata) },
     spec: { ...node.spec, providerID, taints: [...withoutTaint(node, UNINITIALIZED_TAINT)] },
   };
-  const addresses = addressWrites(node, metadata); // an address that does not match keeps the taint
+  addressesFrom(node, metadata.addresses ?? []); // an address that does not match keeps the taint
+  const addresses = addressWrites(node, metadata);
   const synced: EventNote = {
     about: node,
     type: "Normal",

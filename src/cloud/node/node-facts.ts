@@ -13,8 +13,15 @@ export function hasTaint({ spec }: Node, key: string, effect?: Taint["effect"]):
   return taints.some((t) => t.key === key && (effect === undefined || t.effect === effect));
 }
 
-export function withoutTaint({ spec }: Node, key: string): readonly Taint[] {
-  return (spec.taints ?? []).filter((taint) => taint.key !== key);
+/** Without an effect, of all effects. */
+export function withoutTaint(
+  { spec }: Node,
+  key: string,
+  effect?: Taint["effect"],
+): readonly Taint[] {
+  return (spec.taints ?? []).filter(
+    (taint) => taint.key !== key || (effect !== undefined && taint.effect !== effect),
+  );
 }
 
 /** Unknown for a node that has not reported yet. */

@@ -61,19 +61,28 @@ function sameTarget({ targetNodeAddresses }: Route, addresses: readonly NodeAddr
   );
 }
 
-/** Routes outside the cluster's ranges belong to others. */
+/** Routes that neither begin nor end in the cluster's ranges, as a default route, belong to others. */
 function isOurs({ destinationCidr }: Route, ranges: readonly Cidr[]): boolean {
   const cidr = parseCidr(destinationCidr);
-  return cidr !== undefined && ranges.some((range) => overlaps(range, cidr));
+  if (cidr === undefined) return false;
+  const ends = [withHostBits(cidr, 0x00), withHostBits(cidr, 0xff)];
+  return ranges.some((range) => ends.some((address) => contains(range, address)));
 }
 
-function overlaps(a: Cidr, b: Cidr): boolean {
-  const [x, y] = [a.address.bytes, b.address.bytes];
-  if (x.length !== y.length) return false;
-  const bits = Math.min(a.prefixBits, b.prefixBits);
-  for (let i = 0; i < bits; i++) {
+/** The first address of a range, or with 0xff its last. */
+function withHostBits({ address, prefixBits }: Cidr, fill: 0x00 | 0xff): readonly number[] {
+  return [...address.bytes].map((byte, i) => {
+    const hostBits = Math.min(Math.max(8 * (i + 1) - prefixBits, 0), 8);
+    const mask = (1 << hostBits) - 1;
+    return (byte & ~mask) | (fill & mask);
+  });
+}
+
+function contains({ address, prefixBits }: Cidr, other: readonly number[]): boolean {
+  if (address.bytes.length !== other.length) return false;
+  for (let i = 0; i < prefixBits; i++) {
     const mask = 0x80 >> (i % 8);
-    if (((x[i >> 3] ?? 0) & mask) !== ((y[i >> 3] ?? 0) & mask)) return false;
+    if (((address.bytes[i >> 3] ?? 0) & mask) !== ((other[i >> 3] ?? 0) & mask)) return false;
   }
   return true;
 }

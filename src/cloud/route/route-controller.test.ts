@@ -39,6 +39,14 @@ const rows: { name: string; routes: readonly Route[]; want: string }[] = [
     want: "remove [] create []",
   },
   {
+    name: "a route around the cluster's range, such as the default route, is another's",
+    routes: [
+      ...[route("a", "10.244.1.0/24"), route("b", "0.0.0.0/0"), route("b", "10.0.0.0/8")],
+      ...[route("b", "10.244.0.0/15")],
+    ],
+    want: "remove [b 10.244.0.0/15] create []",
+  },
+  {
     name: "a blackhole is made anew",
     routes: [route("a", "10.244.1.0/24", { blackhole: true })],
     want: "remove [a 10.244.1.0/24] create [a 10.244.1.0/24]",
@@ -86,9 +94,21 @@ describe("route controller", () => {
     };
     assert.equal(condition(), "True NoRouteCreated");
     assert.equal(cluster.events[0]?.reason, "FailedToCreateRoute");
+    const { uid } = cluster.get(nodeKind, "a")!.metadata;
+    assert.equal(
+      cluster.events[0]?.message,
+      `Could not create route ${uid} 10.244.1.0/24 for node a after 0s: full`,
+    );
     await cluster.advance(10_000);
     assert.equal(condition(), "False RouteCreated");
     assert.equal(cloud.routes().length, 1);
+    // A node that has a route, and no range any more, has no network.
+    await cluster.edit(nodeKind, "a", (n) => void delete n.spec.podCIDRs);
+    assert.equal(condition(), "True NoRouteCreated");
+    assert.equal(cloud.routes().length, 0);
+    await cluster.advance(10_000);
+    await cluster.edit(nodeKind, "a", (n) => void (n.spec.podCIDRs = ["10.244.2.0/24"]));
+    assert.equal(condition(), "False RouteCreated");
     await cluster.client.delete(nodeKind, { name: "a" });
     await cluster.settle();
     assert.equal(cloud.routes().length, 0);

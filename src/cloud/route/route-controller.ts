@@ -5,6 +5,7 @@
  */
 import type { Node, NodeCondition, ObjectReference } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { formatDuration } from "#api/meta/duration.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
   type Caches,
@@ -34,11 +35,14 @@ export interface RouteControllerOptions {
 
 export interface RouteState {
   readonly nodes: readonly Node[];
+  /** Names of nodes that routes led to. */
+  readonly targets: ReadonlySet<string>;
   readonly failed: readonly FailedRoute[];
 }
 
 export interface FailedRoute extends PlannedRoute {
   readonly message: string;
+  readonly tookMs: number;
 }
 
 export function routeController(options: RouteControllerOptions): Controller<RouteState> {
@@ -49,9 +53,10 @@ export function routeController(options: RouteControllerOptions): Controller<Rou
     component: "route_controller",
     feeds: [{ kind: nodeKind, keys: () => [KEY], keysOfChange }],
     workers: 1,
-    observe: async (caches: Caches, _key, _reader, _memory, { signal }) => {
+    observe: async (caches: Caches, _key, _reader, _memory, { signal, elapsedMs }) => {
       const nodes = [...caches(nodeKind).list()];
-      const plan = planRoutes(nodes, await routes.list(clusterName, signal), clusterCidrs);
+      const listed = await routes.list(clusterName, signal);
+      const plan = planRoutes(nodes, listed, clusterCidrs);
       // Removed first: one that changes is removed and made again.
       await inParallel(plan.remove, (route) =>
         cloudCall(() => routes.remove(clusterName, route, signal), signal),
@@ -60,21 +65,29 @@ export function routeController(options: RouteControllerOptions): Controller<Rou
       await inParallel(plan.create, async (planned) => {
         const hint = planned.node.metadata.uid ?? "";
         const create = () => routes.create(clusterName, hint, planned.route, signal);
+        const startMs = elapsedMs();
         const made = await cloudCall(create, signal);
-        if (!made.ok && !made.elsewhere) failed.push({ ...planned, message: made.message });
+        if (made.ok || made.elsewhere) return;
+        failed.push({ ...planned, message: made.message, tookMs: elapsedMs() - startMs });
       });
-      return { nodes, failed };
+      return { nodes, targets: new Set(listed.map(({ targetNode }) => targetNode)), failed };
     },
     decide: (state, nowMs) => decideRoutes(state, periodMs, nowMs),
     measure,
   });
 }
 
-function decideRoutes({ nodes, failed }: RouteState, periodMs: number, nowMs: number): Outcome {
+function decideRoutes(state: RouteState, periodMs: number, nowMs: number): Outcome {
+  const { nodes, targets, failed } = state;
   const without = new Set(failed.map(({ node }) => node.metadata.name));
+  const hasRanges = ({ spec }: Node): boolean => (spec.podCIDRs ?? []).length > 0;
+  // Of a node without ranges nothing is said, unless it had routes.
   const writes = nodes
-    .filter(({ spec }) => (spec.podCIDRs ?? []).length > 0)
-    .flatMap((node) => conditionWrites(node, !without.has(node.metadata.name), nowMs));
+    .filter((node) => hasRanges(node) || targets.has(node.metadata.name ?? ""))
+    .flatMap((node) => {
+      const hasRoutes = hasRanges(node) && !without.has(node.metadata.name);
+      return conditionWrites(node, hasRoutes, nowMs);
+    });
   return { writes: [writes], events: failed.map(eventOf), recheckInMs: periodMs };
 }
 
@@ -107,10 +120,11 @@ function conditionWrites(node: Node, hasRoutes: boolean, nowMs: number): readonl
   return [patch(nodeKind, node, "strategic", changes, "status")];
 }
 
-function eventOf({ node, route, message }: FailedRoute): EventNote {
+function eventOf({ node, route, message, tookMs }: FailedRoute): EventNote {
   const { name = "", uid = "" } = node.metadata;
   const about: ObjectReference = { apiVersion: "v1", kind: "Node", name, uid };
-  const text = `Could not create route ${uid} ${route.destinationCidr} for node ${name}: ${message}`;
+  const took = formatDuration(BigInt(Math.round(tookMs * 1_000_000)));
+  const text = `Could not create route ${uid} ${route.destinationCidr} for node ${name} after ${took}: ${message}`;
   return { about, type: "Warning", reason: "FailedToCreateRoute", message: text };
 }
 

@@ -3,7 +3,7 @@ import type { LoadBalancerStatus, Service } from "#api/generated/core.v1.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { assertNever } from "#lib/assert-never.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
-import { patch, type Write } from "#runtime/writes.ts";
+import { noted, patch, type Write } from "#runtime/writes.ts";
 import type { CloudResult } from "../cloud-call.ts";
 import type { BalancedNodes } from "./balanced-nodes.ts";
 import {
@@ -13,11 +13,12 @@ import {
   sameStatus,
   withDefaults,
 } from "./load-balancer-facts.ts";
-import { attemptOf, type ServiceMemory, type ServiceStep } from "./service-step.ts";
+import { attemptOf, type Failure, type ServiceMemory, type ServiceStep } from "./service-step.ts";
 
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 300_000;
 const NODE_NAMES_MAX = 20;
+const NO_STATUS = "service status returned by EnsureLoadBalancer is nil";
 
 export interface ServiceState {
   readonly step: ServiceStep;
@@ -44,12 +45,15 @@ export type StepResult =
 
 export function decideService(state: ServiceState, nowMs: number): Outcome<ServiceMemory> {
   const { step, memory, result } = state;
-  if (step.step === "none") return idle;
+  if (step.step === "none") {
+    if (memory?.replaced === undefined) return idle;
+    return { remember: { ...memory, replaced: undefined, failure: undefined } };
+  }
   if (step.step === "wait") return { recheckInMs: Math.max(step.untilMs - nowMs, 0) };
   if (step.step === "add-finalizer") {
     const { service } = step;
     return {
-      writes: [finalizerPatch(service, { finalizers: [FINALIZER] })],
+      writes: [finalizerPatch(service, "add", { finalizers: [FINALIZER] })],
       events: [ensuring(service)],
       remember: { ...memory, announced: true },
     };
@@ -77,20 +81,29 @@ function afterEnsure(
   const { memory, nodes } = state;
   const before = memory?.announced === true ? [] : [ensuring(service)];
   const noNodes = nodes.nodes.length === 0 ? [unavailable(service)] : [];
-  if (!answer.ok && !answer.elsewhere) {
-    const message = `failed to ensure load balancer: ${answer.message}`;
-    const failed = failure(state, service, message, answer.retryAfterMs, nowMs);
+  const failedWith = (message: string, retryAfterMs?: number): Outcome<ServiceMemory> => {
+    const failed = failure(state, service, message, retryAfterMs, nowMs);
     return { ...failed, events: [...before, ...noNodes, ...(failed.events ?? [])] };
+  };
+  if (!answer.ok && !answer.elsewhere) {
+    return failedWith(`failed to ensure load balancer: ${answer.message}`, answer.retryAfterMs);
   }
   const spec = balancerFingerprint(service);
   const remember = { ensured: service, spec, nodes: nodes.fingerprint };
   if (!answer.ok) return { events: [...before, ...noNodes], remember };
+  // Providers are written by others, and not always in TypeScript.
+  const given: LoadBalancerStatus | undefined = answer.value;
+  if (given === undefined) return failedWith(NO_STATUS);
   const ensured = normal(service, "EnsuredLoadBalancer", "Ensured load balancer");
-  return {
-    writes: statusWrites(service, withDefaults(answer.value)),
-    events: [...before, ...noNodes, ensured],
-    remember,
+  const events = [...before, ...noNodes, ensured];
+  const writes = statusWrites(service, withDefaults(given));
+  if (writes.length === 0) return { events, remember };
+  // If the server refuses the status, the next attempt waits as after any other failure.
+  const ifRefused = {
+    replaced: service.status?.loadBalancer ?? {},
+    failure: nextFailure(state, undefined, nowMs),
   };
+  return { writes, events, remember: { ...remember, ...ifRefused } };
 }
 
 function afterUpdate(
@@ -99,7 +112,8 @@ function afterUpdate(
   answer: CloudResult<void>,
   exists: boolean,
 ): Outcome<ServiceMemory> {
-  const remember = { ...memory, nodes: nodes.fingerprint, failure: undefined };
+  const known = { ...memory, replaced: undefined, failure: undefined };
+  const remember = { ...known, nodes: nodes.fingerprint };
   if (answer.ok) {
     const updated = normal(service, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
     return { events: [nodes.nodes.length === 0 ? unavailable(service) : updated], remember };
@@ -110,7 +124,7 @@ function afterUpdate(
   return {
     events: [warning(service, "UpdateLoadBalancerFailed", message)],
     // The next attempt makes the whole load balancer anew.
-    remember: { ...memory, spec: undefined },
+    remember: { ...known, spec: undefined },
     recheckInMs: 0,
   };
 }
@@ -128,7 +142,8 @@ function afterRemove(
     return failure(state, service, message, found.retryAfterMs, nowMs);
   }
   if (answer !== undefined && !answer.ok && !answer.elsewhere) {
-    const message = `failed to delete load balancer: ${answer.message}`;
+    const { isGone } = state;
+    const message = `${isGone ? "" : "failed to delete load balancer: "}${answer.message}`;
     const failed = failure(state, service, message, answer.retryAfterMs, nowMs);
     return { ...failed, events: [deleting, ...(failed.events ?? [])] };
   }
@@ -146,41 +161,59 @@ function cleanupWrites(service: Service): readonly Write[] {
   const changes = { "$deleteFromPrimitiveList/finalizers": [FINALIZER] };
   return [
     ...(isLeaving ? [] : statusWrites(service, {})),
-    ...(hasFinalizer(service) ? [finalizerPatch(service, changes)] : []),
+    ...(hasFinalizer(service) ? [finalizerPatch(service, "remove", changes)] : []),
   ];
 }
 
 /** Through the status, as upstream: the roles of controllers have no right to change Services. */
-function finalizerPatch(service: Service, metadata: Readonly<Record<string, unknown>>): Write {
-  return patch(serviceKind, service, "strategic", { metadata }, "status");
+function finalizerPatch(
+  service: Service,
+  verb: "add" | "remove",
+  metadata: Readonly<Record<string, unknown>>,
+): Write {
+  const write = patch(serviceKind, service, "strategic", { metadata }, "status");
+  const message = `failed to ${verb} load balancer cleanup finalizer: {error}`;
+  return noted(write, { onRefused: syncFailed(service, message) });
 }
 
 function statusWrites(service: Service, wanted: LoadBalancerStatus): readonly Write[] {
   if (sameStatus(service.status?.loadBalancer ?? {}, wanted)) return [];
   // A merge patch replaces the list; null takes it away.
   const loadBalancer = { ingress: wanted.ingress ?? null };
-  return [patch(serviceKind, service, "merge", { status: { loadBalancer } }, "status")];
+  const write = patch(serviceKind, service, "merge", { status: { loadBalancer } }, "status");
+  const onRefused = syncFailed(service, "failed to update load balancer status: {error}");
+  return [noted(write, { onRefused, noEventFor: "NotFound" })];
 }
 
 /** Tried again later, each time after twice as long, or when the cloud wants it. */
 function failure(
-  { memory, nodes, step, isGone }: ServiceState,
+  state: ServiceState,
   service: Service,
   message: string,
   retryAfterMs: number | undefined,
   nowMs: number,
 ): Outcome<ServiceMemory> {
-  const of = attemptOf(step, nodes);
-  const count = retryAfterMs === undefined ? (memory?.failure?.count ?? 0) + 1 : 0;
-  const delayMs = retryAfterMs ?? Math.min(RETRY_MIN_MS * 2 ** (count - 1), RETRY_MAX_MS);
-  const event = isGone
+  const failed = nextFailure(state, retryAfterMs, nowMs);
+  const event = state.isGone
     ? warning(service, "DeleteLoadBalancerFailed", `Error deleting load balancer: ${message}`)
-    : warning(service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${message}`);
+    : syncFailed(service, message);
   return {
     events: [event],
-    remember: { ...memory, announced: false, failure: { count, retryAtMs: nowMs + delayMs, of } },
-    recheckInMs: delayMs,
+    remember: { ...state.memory, announced: false, failure: failed },
+    recheckInMs: failed.retryAtMs - nowMs,
   };
+}
+
+/** A time that the cloud names does not count as an attempt. */
+function nextFailure(
+  { memory, nodes, step }: ServiceState,
+  retryAfterMs: number | undefined,
+  nowMs: number,
+): Failure {
+  const before = memory?.failure?.count ?? 0;
+  const delayMs = retryAfterMs ?? Math.min(RETRY_MIN_MS * 2 ** before, RETRY_MAX_MS);
+  const count = retryAfterMs === undefined ? before + 1 : before;
+  return { count, retryAtMs: nowMs + delayMs, of: attemptOf(step, nodes) };
 }
 
 function namesOf({ nodes }: BalancedNodes): string {
@@ -191,6 +224,10 @@ function namesOf({ nodes }: BalancedNodes): string {
 
 function ensuring(service: Service): EventNote {
   return normal(service, "EnsuringLoadBalancer", "Ensuring load balancer");
+}
+
+function syncFailed(service: Service, message: string): EventNote {
+  return warning(service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${message}`);
 }
 
 function unavailable(service: Service): EventNote {

@@ -41,11 +41,12 @@ export function withDefaults({ ingress = [] }: LoadBalancerStatus): LoadBalancer
   };
 }
 
+/** An empty text is the same as none. */
 export function sameStatus(a: LoadBalancerStatus, b: LoadBalancerStatus): boolean {
   const text = ({ ingress = [] }: LoadBalancerStatus): string =>
     JSON.stringify(
       ingress.map(({ ip, hostname, ipMode, ports = [] }) => [
-        ...[ip, hostname, ipMode],
+        ...[ip || undefined, hostname || undefined, ipMode],
         ports.map(({ port, protocol, error }) => [port, protocol, error]),
       ]),
     );

@@ -4,16 +4,21 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
+import type { CloudProvider } from "../provider.ts";
 import { SimulatedCloud } from "../providers/simulated/simulated-cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/simulated-provider.ts";
 import { serviceController } from "./service-controller.ts";
 
+type Balancers = NonNullable<CloudProvider["loadBalancers"]>;
+
 const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 
-async function world(): Promise<{ cluster: Cluster; cloud: SimulatedCloud }> {
+async function world(
+  change: (balancers: Balancers) => Balancers = (balancers) => balancers,
+): Promise<{ cluster: Cluster; cloud: SimulatedCloud }> {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const cloud = new SimulatedCloud({ clock });
-  const balancers = createSimulatedProvider(cloud).loadBalancers!;
+  const balancers = change(createSimulatedProvider(cloud).loadBalancers!);
   const controllers = [serviceController({ balancers, clusterName: "kubernetes", workers: 16 })];
   const cluster = await startCluster({ clock, controllers });
   await cluster.seed(nodeKind, { metadata: { name: "a" } });
@@ -143,6 +148,93 @@ describe("service controller (LoadBalancer)", () => {
     assert.equal(cloud.calls("balancer.ensure"), 1);
     await cluster.advance(1);
     assert.equal(cloud.calls("balancer.ensure"), 2);
+  });
+
+  test("a cloud that names a time does not reset the back-off", async () => {
+    const { cluster, cloud } = await world();
+    await using _ = cluster;
+    const full = { operation: "balancer.ensure", message: "full", times: 1 } as const;
+    const later = { ...full, message: "later", retryAfterMs: 1_000 };
+    const calls = (): number => cloud.calls("balancer.ensure");
+    cloud.setFaults([full]);
+    await expose(cluster, "web");
+    cloud.setFaults([later]);
+    await cluster.advance(5_000);
+    assert.equal(calls(), 2);
+    cloud.setFaults([full]);
+    await cluster.advance(1_000);
+    assert.equal(calls(), 3);
+    await cluster.advance(9_999);
+    assert.equal(calls(), 3);
+    await cluster.advance(1);
+    assert.equal(calls(), 4);
+    assert.equal(cluster.get(serviceKind, "web")?.status.loadBalancer?.ingress?.length, 1);
+  });
+
+  const answers = [
+    {
+      name: "a status that the server refuses",
+      answer: { ingress: [{ ip: "nowhere" }] },
+      message:
+        'failed to update load balancer status: Service "web" is invalid: status.loadBalancer.ingress[0].ip: Invalid value: "nowhere": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    },
+    {
+      name: "no status",
+      answer: undefined as never,
+      message: "service status returned by EnsureLoadBalancer is nil",
+    },
+  ];
+  test.each(answers)(
+    "ensure that answers $name is asked again after 5 s, 10 s",
+    async ({ answer, message }) => {
+      let calls = 0;
+      const { cluster } = await world((balancers) => ({
+        ...balancers,
+        ensure: (...args) => (++calls < 3 ? Promise.resolve(answer) : balancers.ensure(...args)),
+      }));
+      await using _ = cluster;
+      await expose(cluster, "web");
+      assert.equal(calls, 1);
+      assert.ok(
+        reasons(cluster).includes(
+          `SyncLoadBalancerFailed: Error syncing load balancer: ${message}`,
+        ),
+        reasons(cluster).join("\n"),
+      );
+      await cluster.advance(4_999);
+      assert.equal(calls, 1);
+      await cluster.advance(1);
+      assert.equal(calls, 2);
+      await cluster.advance(9_999);
+      assert.equal(calls, 2);
+      await cluster.advance(1);
+      assert.equal(calls, 3);
+      assert.equal(cluster.get(serviceKind, "web")?.status.loadBalancer?.ingress?.length, 1);
+      await cluster.advance(3_600_000);
+      assert.equal(calls, 3);
+    },
+  );
+
+  test("a Service whose finalizer was taken away: failures are DeleteLoadBalancerFailed", async () => {
+    const { cluster, cloud } = await world();
+    await using _ = cluster;
+    await expose(cluster, "web");
+    cloud.setFaults([{ operation: "balancer.remove", message: "busy", times: 2 }]);
+    await cluster.client.delete(serviceKind, { namespace: "default", name: "web" });
+    await cluster.settle();
+    const key = { namespace: "default", name: "web" };
+    const changes = { metadata: { finalizers: null } };
+    assert.ok((await cluster.client.patch(serviceKind, key, "merge", changes)).ok);
+    await cluster.settle();
+    assert.equal(cluster.get(serviceKind, "web"), undefined);
+    await cluster.advance(5_000);
+    assert.deepEqual(reasons(cluster).slice(-2), [
+      "DeletingLoadBalancer: Deleting load balancer",
+      "DeleteLoadBalancerFailed: Error deleting load balancer: busy",
+    ]);
+    await cluster.advance(10_000);
+    assert.equal(cloud.balancers().length, 0);
+    assert.equal(reasons(cluster).at(-1), "DeletedLoadBalancer: Deleted load balancer");
   });
 
   test("nodes: excluded by label, added and deleted; heartbeats change nothing", async () => {

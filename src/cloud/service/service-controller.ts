@@ -60,8 +60,8 @@ export function serviceController(
       const service = caches(serviceKind).get(namespace, name);
       const nodes = memo.read(caches);
       const step = decideServiceStep(service, memory, nodes, moment.nowMs);
-      const result = await carryOut(step, nodes.nodes, options, moment);
       const isGone = "service" in step && service?.metadata.uid !== step.service.metadata.uid;
+      const result = await carryOut(step, isGone, nodes.nodes, options, moment);
       return { step, nodes, memory, result, isGone };
     },
     decide: decideService,
@@ -80,6 +80,7 @@ function indexOf(service: Service): readonly string[] {
 /** Asks the cloud; undefined where the step is not its affair. */
 async function carryOut(
   step: ServiceStep,
+  isGone: boolean,
   nodes: readonly Node[],
   { balancers, clusterName }: ServiceControllerOptions,
   { signal }: Moment,
@@ -97,8 +98,9 @@ async function carryOut(
       return { of: "update-nodes", answer, exists: !found.ok || found.value !== undefined };
     }
     case "remove": {
+      // Of a Service that is gone the load balancer is removed without a question, as upstream does.
       const find = async (): Promise<boolean> =>
-        (await balancers.get(clusterName, step.service, signal)) !== undefined;
+        isGone || (await balancers.get(clusterName, step.service, signal)) !== undefined;
       const found = await cloudCall(find, signal);
       if (!found.ok || !found.value) return { of: "remove", found, answer: undefined };
       const remove = () => balancers.remove(clusterName, step.service, signal);

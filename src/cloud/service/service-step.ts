@@ -2,12 +2,13 @@
  * The next thing to do about a Service's load balancer. One step a reconcile: the finalizer is written
  * before the cloud is asked, and what the step changes leads to the next one.
  */
-import type { Service } from "#api/generated/core.v1.ts";
+import type { LoadBalancerStatus, Service } from "#api/generated/core.v1.ts";
 import type { BalancedNodes } from "./balanced-nodes.ts";
 import {
   balancerFingerprint,
   hasFinalizer,
   needsCleanup,
+  sameStatus,
   wantsLoadBalancer,
 } from "./load-balancer-facts.ts";
 
@@ -27,6 +28,8 @@ export interface ServiceMemory {
   /** Of what the load balancer was last made of. */
   readonly spec?: string | undefined;
   readonly nodes?: string | undefined;
+  /** The status that the last write replaces. If it is still there, the server refused the write. */
+  readonly replaced?: LoadBalancerStatus | undefined;
   /** The Event EnsuringLoadBalancer was recorded. */
   readonly announced?: boolean;
   readonly failure?: Failure | undefined;
@@ -76,8 +79,16 @@ function stepOf(
   if (service.metadata.deletionTimestamp !== undefined) return { step: "none" };
   if (!hasFinalizer(service)) return { step: "add-finalizer", service };
   if (memory?.spec !== balancerFingerprint(service)) return { step: "ensure", service };
+  // The server refused the status: the cloud is asked again, it may give another one.
+  if (memory.replaced !== undefined && hasStatus(service, memory.replaced)) {
+    return { step: "ensure", service };
+  }
   if (memory.nodes !== nodes.fingerprint) return { step: "update-nodes", service };
   return { step: "none" };
+}
+
+function hasStatus({ status }: Service, expected: LoadBalancerStatus): boolean {
+  return sameStatus(status?.loadBalancer ?? {}, expected);
 }
 
 function isAnother(a: Service, b: Service): boolean {

@@ -1,7 +1,7 @@
 /** `k8ts apiserver`: the API server alone. */
 import { hostname } from "node:os";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
+import { collectWhenIdle, ownHeap, QUIET_SERVER_MS } from "#lib/idle-gc.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { FlagError, refuseFlags } from "../flags/parse-flags.ts";
@@ -32,7 +32,7 @@ export const apiserverCommand: Command = {
       },
       signal,
     );
-    collectWhenIdle(clock, ownHeap(), signal);
+    collectWhenIdle(clock, ownHeap(), signal, { quietMs: QUIET_SERVER_MS });
     void server.bootstrapped.then(() => {
       const tookMs = Math.round(clock.elapsedMs() - startMs);
       logger.info("the API server is ready", { port: server.port, tookMs });

@@ -8,13 +8,13 @@ import { type Descriptions, NO_DESCRIPTIONS } from "#api/openapi/definition.ts";
 import { descriptionsFrom } from "#api/openapi/descriptions.ts";
 import { codeOf } from "#lib/caught.ts";
 
-const PLACES = ["./descriptions.json.gz", "../../api/generated/descriptions.json.gz"];
+const PLACES = ["./descriptions.gz", "../../api/generated/descriptions.gz"];
 
 export function readDescriptions(): Descriptions {
   for (const place of PLACES) {
     try {
       const packed = readFileSync(new URL(place, import.meta.url));
-      return descriptionsFrom(JSON.parse(gunzipSync(packed).toString()));
+      return descriptionsFrom(gunzipSync(packed));
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }

@@ -1,11 +1,12 @@
 /** How the API server reaches cluster, control plane and etcd: directly, or through tunnels that a file names. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import {
   type EgressName,
   type EgressProxy,
-  type EgressTlsFiles,
   parseEgressConfig,
 } from "#apiserver/config/egress-config.ts";
+import type { EgressTlsFiles } from "#apiserver/config/egress-transport.ts";
+import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import type { ClientTls } from "#tunnel/channel-credentials.ts";
 import { createEgressDialer, type EgressDialer, type EgressServer } from "#tunnel/egress-dialer.ts";
@@ -15,9 +16,12 @@ export type EgressDialers = Readonly<Partial<Record<EgressName, EgressDialer>>>;
 
 export function egressDialers(file: string | undefined): EgressDialers {
   if (file === undefined) return {};
-  const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8")));
+  const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8"), existsSync));
   return Object.fromEntries(
-    proxies.map(([name, proxy]) => [name, createEgressDialer(serverOf(proxy), systemClock)]),
+    proxies.map(([name, proxy]) => [
+      name,
+      createEgressDialer(serverOf(proxy), systemClock, systemRandom),
+    ]),
   );
 }
 

@@ -12,7 +12,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const surroundings = { clock: systemClock, logger: silentLogger };
 
-test("embedded store: data of another version is refused with its format, and nothing is changed", async () => {
+test("openOwnStore: an embedded store of another format is refused, and nothing is changed", async () => {
   const flags = { dataDir: root, newCluster: false };
   const store = await openOwnStore(flags, surroundings);
   await store[Symbol.asyncDispose]();

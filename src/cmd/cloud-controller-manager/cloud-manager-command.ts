@@ -18,6 +18,7 @@ import { AccountClients } from "../controller-manager/account-clients.ts";
 import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { rateLimitFor } from "../controller-manager/pace-flags.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
+import { reportWithoutEffect } from "../flags/accepted-flags.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import {
   type CloudManagerConfig,
@@ -55,9 +56,7 @@ async function run(
 ): Promise<void> {
   const { connection, serving, useAccounts, rateLimit, election, options } = config;
   const { clock, random, logger } = processSurroundings(config.log);
-  if (config.withoutEffect.length > 0) {
-    logger.warn("flags without effect", { flags: config.withoutEffect });
-  }
+  reportWithoutEffect(config.withoutEffect, logger);
   const metrics = new Metrics();
   addProcessMetrics(metrics, clock.nowMs() / 1000);
   addFeatureMetrics(metrics);

@@ -15,8 +15,8 @@ import {
 /** Of cloud-controller-manager 1.36, without those of its generic server. */
 const UPSTREAM = `
 allocate-node-cidrs allow-untagged-cloud bind-address cidr-allocator-type client-ca-file cloud-config
-cloud-provider cluster-cidr cluster-name concurrent-node-syncs concurrent-service-syncs
-configure-cloud-routes contention-profiling controller-start-interval controllers
+cloud-provider cluster-cidr cluster-name concurrent-node-status-updates concurrent-node-syncs
+concurrent-service-syncs configure-cloud-routes contention-profiling controller-start-interval controllers
 enable-leader-migration external-cloud-volume-plugin feature-gates kube-api-burst
 kube-api-content-type kube-api-qps kubeconfig leader-elect leader-elect-lease-duration
 leader-elect-renew-deadline leader-elect-resource-lock leader-elect-resource-name
@@ -24,7 +24,8 @@ leader-elect-resource-namespace leader-elect-retry-period leader-migration-confi
 master min-resync-period node-monitor-period node-status-update-frequency node-sync-period profiling
 route-reconciliation-period secure-port tls-cert-file tls-private-key-file
 use-service-account-credentials v version webhook-bind-address webhook-cert-dir webhook-secure-port
-webhook-tls-cert-file webhook-tls-private-key-file webhooks
+webhook-tls-cert-file webhook-tls-private-key-file webhook-tls-sni-cert-key webhooks
+node-cidr-mask-size node-cidr-mask-size-ipv4 node-cidr-mask-size-ipv6 service-cluster-ip-range
 `
   .trim()
   .split(/\s+/);
@@ -81,5 +82,18 @@ test("cloud-controller-manager: routes only with --allocate-node-cidrs and one r
   assert.deepEqual(off.options.clusterCidrs, []);
   assert.throws(() => configOf("--allocate-node-cidrs", "--cluster-cidr=10.0.0.0/8,10.1.0.0/16"), {
     message: "--cluster-cidr: must be one range, or one of each IP family",
+  });
+});
+
+test("cloud-controller-manager: workers of nodes are the larger of syncs and status updates", () => {
+  const workers = (...args: string[]): number => configOf(...args).options.nodeWorkers;
+  assert.equal(workers(), 1);
+  assert.equal(workers("--concurrent-node-syncs=3"), 3);
+  assert.equal(workers("--concurrent-node-syncs=3", "--concurrent-node-status-updates=5"), 5);
+  assert.throws(() => workers("--concurrent-node-syncs=0"), {
+    message: "concurrent-node-syncs must be a positive number",
+  });
+  assert.throws(() => workers("--concurrent-node-status-updates=-1"), {
+    message: "concurrent-node-status-updates cannot be a negative number",
   });
 });

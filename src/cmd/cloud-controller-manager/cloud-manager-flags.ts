@@ -26,7 +26,7 @@ import {
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError } from "../flags/parse-flags.ts";
-import { countOf, durationOf, type Flags, isOn, textOf } from "../flags/read-flags.ts";
+import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "../flags/read-flags.ts";
 
 const WORKERS_MAX = 1_000;
 const NAMES = Object.keys(CLOUD_CONTROLLER_NAMES);
@@ -62,6 +62,8 @@ const UPSTREAM_FLAGS: AcceptedFlags = {
     ...["allow-untagged-cloud", "external-cloud-volume-plugin", "min-resync-period"],
     ...["node-sync-period", "webhook-bind-address", "webhook-cert-dir", "webhook-secure-port"],
     ...["webhook-disable-http2-serving", "webhook-tls-cert-file", "webhook-tls-cipher-suites"],
+    ...["node-cidr-mask-size", "node-cidr-mask-size-ipv4", "node-cidr-mask-size-ipv6"],
+    ...["service-cluster-ip-range", "webhook-tls-sni-cert-key"],
     ...["webhook-tls-curve-preferences", "webhook-tls-min-version", "webhook-tls-private-key-file"],
   ],
   kept: {
@@ -94,6 +96,11 @@ export function cloudManagerFlags(): Parser {
     )
     .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m")
     .option("--concurrent-node-syncs <number>", "nodes at once", "1")
+    .option(
+      "--concurrent-node-status-updates <number>",
+      "nodes whose addresses are compared at once; 0 for the number of --concurrent-node-syncs",
+      "0",
+    )
     .option("--concurrent-service-syncs <number>", "Services at once", "1")
     .option("--kube-api-qps <number>", "requests a second; no limit unless given")
     .option("--kube-api-burst <number>", "requests at once; no limit unless given")
@@ -132,7 +139,7 @@ export function cloudManagerConfigOf(flags: Flags, clock: Clock): CloudManagerCo
       nodeMonitorPeriodMs: durationOf(flags, "node-monitor-period"),
       nodeStatusUpdateMs: durationOf(flags, "node-status-update-frequency"),
       routePeriodMs: durationOf(flags, "route-reconciliation-period"),
-      nodeWorkers: countOf(flags, "concurrent-node-syncs", WORKERS_MAX),
+      nodeWorkers: nodeWorkersOf(flags),
       serviceWorkers: countOf(flags, "concurrent-service-syncs", WORKERS_MAX),
     },
     isEnabled: selectionOf(text("controllers")),
@@ -149,6 +156,19 @@ export function cloudManagerConfigOf(flags: Flags, clock: Clock): CloudManagerCo
     // Last: what is wrong with flags is said before files are looked for.
     connection: connectionOf(text("kubeconfig"), text("master")),
   };
+}
+
+/** One queue serves initialization and addresses: the larger of the two numbers counts. */
+function nodeWorkersOf(flags: Flags): number {
+  const syncs = numberOf(flags, "concurrent-node-syncs");
+  const updates = numberOf(flags, "concurrent-node-status-updates");
+  if (syncs <= 0) throw new FlagError("concurrent-node-syncs must be a positive number");
+  if (updates < 0) {
+    throw new FlagError("concurrent-node-status-updates cannot be a negative number");
+  }
+  const syncsMax = countOf(flags, "concurrent-node-syncs", WORKERS_MAX);
+  if (updates === 0) return syncsMax;
+  return Math.max(syncsMax, countOf(flags, "concurrent-node-status-updates", WORKERS_MAX));
 }
 
 function electionOf(flags: Flags): CloudElection {

@@ -66,7 +66,7 @@ describe("clients of controllers", () => {
     assert.deepEqual(shared, ["itself 120000", "itself 120000", "itself 121000"]);
   });
 
-  test("those that ask a lot at once get more", async () => {
+  test("the namespace controller has a larger burst", async () => {
     const { clients, ask } = world(SLOW, false);
     const sent = await ask(clients.clientFor("namespace-controller"), 201);
     assert.deepEqual(sent.slice(199), ["itself 0", "itself 50"]);

@@ -8,6 +8,7 @@ import type { Connection } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
+import { withoutManagedFields } from "#client/without-managed-fields.ts";
 import {
   type AnyController,
   builtInControllers,
@@ -20,6 +21,7 @@ import {
   selectionOf,
   whyAbsent,
 } from "#controllers/registry/select.ts";
+import { collectWhenIdle, ownHeap, QUIET_SERVER_MS } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -42,7 +44,7 @@ import {
   refuseOtherValues,
 } from "../flags/accepted-flags.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
-import { checkFeatureGates } from "../flags/feature-gates.ts";
+import { checkFeatureGates, featureSwitches } from "../flags/feature-gates.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf } from "../flags/read-flags.ts";
@@ -89,7 +91,10 @@ export const controllerManagerCommand: Command = {
     const parsed = parseFlags(parser, args, (flags) => configOf(flags, systemClock, systemRandom));
     if ("exitCode" in parsed) return parsed.exitCode;
     const { clock, random, logger } = processSurroundings(parsed.config.log);
-    const withoutEffect = flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts());
+    const { areAllKnown } = featureSwitches(parser.opts().featureGates);
+    const withoutEffect = flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts()).filter(
+      (flag) => flag !== "--feature-gates" || !areAllKnown,
+    );
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
     const { missing } = parsed.config;
@@ -118,10 +123,11 @@ export const controllerManagerCommand: Command = {
       runControllers(
         {
           ...{ controllers, resources, collectGarbage, garbageWorkers, client, clientFor },
-          ...{ clock, random, logger, metrics },
+          ...{ clock, random, logger, metrics, transform: withoutManagedFields },
         },
         leading,
       );
+    collectWhenIdle(clock, ownHeap(), signal, { quietMs: QUIET_SERVER_MS });
     if (election === undefined) await lead(signal);
     else {
       // A client of its own: others that ask a lot must not cost it the lease.
@@ -171,7 +177,8 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
   checkFeatureGates(flags.featureGates);
   const text = (name: string): string => String(flags[name] ?? "");
   const resources = new ResourceSet();
-  const options = { ...controllerOptionsOf(flags, clock), resources };
+  const { enabled: features } = featureSwitches(flags.featureGates);
+  const options = { ...controllerOptionsOf(flags, clock), resources, features };
   const selection = selectionOf(text("controllers").split(","));
   const { unknown } = selection;
   if (unknown.length > 0)

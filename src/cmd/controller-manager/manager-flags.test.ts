@@ -72,7 +72,7 @@ use-service-account-credentials v version vmodule
 
 const flagsOf = (...args: readonly string[]) => parseArguments(managerFlags(), args).opts();
 
-test("every flag of upstream is known", () => {
+test("kube-controller-manager: every flag of upstream is known", () => {
   const known = new Set(managerFlags().options.map(({ long }) => long?.replace(/^--/, "")));
   assert.deepEqual(
     UPSTREAM.filter((flag) => !known.has(flag)),
@@ -80,7 +80,7 @@ test("every flag of upstream is known", () => {
   );
 });
 
-test("flags without effect are reported", () => {
+test("kube-controller-manager: flags without effect are reported", () => {
   const parser = parseArguments(managerFlags(), ["--cluster-name=c", "--profiling=false"]);
   assert.deepEqual(flagsWithoutEffect(UPSTREAM_FLAGS, parser.opts()), [
     "--profiling",

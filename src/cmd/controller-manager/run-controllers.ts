@@ -2,6 +2,7 @@
  * Runs controllers over a client: the built-in table, and the garbage collector. Both follow the
  * resources that the server has, now or later.
  */
+import type { KubeObject } from "#api/kind.ts";
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
@@ -29,6 +30,8 @@ export interface RunControllersOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Reduces the objects of the caches, as `transform` of an informer. */
+  readonly transform?: (object: KubeObject) => KubeObject;
   /** Called with the loop of the controllers when it starts. */
   onRuntime?(runtime: Runtime): void;
 }
@@ -43,10 +46,11 @@ export async function runControllers(
   const metrics = new Metrics();
   using _shown = options.metrics.include(metrics);
   const recorder = new ServerEventRecorder(client, clock, logger);
-  const { clientFor } = options;
+  const { clientFor, transform } = options;
   const runtime = new Runtime({
     client,
     ...(clientFor === undefined ? {} : { clientFor }),
+    ...(transform === undefined ? {} : { transform }),
     clock,
     random,
     logger,

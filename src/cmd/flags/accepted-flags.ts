@@ -4,6 +4,7 @@
  */
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
+import type { Logger } from "#lib/logger.ts";
 import { FlagError } from "./parse-flags.ts";
 import { type Flags, optionName } from "./read-flags.ts";
 
@@ -37,6 +38,10 @@ export function flagsWithoutEffect({ withoutEffect }: AcceptedFlags, flags: Flag
   return withoutEffect
     .filter((name) => flags[optionName(name)] !== undefined)
     .map((name) => `--${name}`);
+}
+
+export function reportWithoutEffect(flags: readonly string[], logger: Logger): void {
+  if (flags.length > 0) logger.warn("flags without effect", { flags });
 }
 
 /** Of every component that is built on upstream's generic server, and of its logs. */

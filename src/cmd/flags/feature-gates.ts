@@ -14,11 +14,12 @@ export function checkFeatureGates(value: unknown): void {
   throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
 }
 
-/** Features of the API server that are off unless a gate turns them on. All are beta. */
+/** Features that are off unless a gate turns them on. All are beta. */
 const SWITCHED: readonly string[] = [
   "ClusterTrustBundle",
   "ClusterTrustBundleProjection",
   "PodCertificateRequest",
+  "StorageVersionMigrator",
 ];
 
 export interface FeatureSwitches {

@@ -14,6 +14,7 @@ import {
 } from "#kubelet/images/image-archive.ts";
 import type { Command } from "../command.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
+import { refuseSubcommand } from "../flags/unknown-subcommand.ts";
 import {
   addRuntimeFlags,
   type ImageRuntime,
@@ -54,8 +55,7 @@ export const imageCommand: Command = {
     }
     const run = Object.hasOwn(SUB_COMMANDS, name) ? SUB_COMMANDS[name] : undefined;
     if (run === undefined) {
-      process.stderr.write(`k8ts image: unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
-      return 2;
+      return refuseSubcommand("image", name, Object.keys(SUB_COMMANDS), USAGE);
     }
     try {
       await run(args, signal);

@@ -141,6 +141,7 @@ async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void>
       ...(flags.nodeIp === undefined ? {} : { addresses: flags.nodeIp.split(",") }),
       ...{ clusterDns: settings.clusterDns, podRanges: settings.podRanges },
       ...{ podNetwork: settings.podNetwork, networkPolicy: settings.networkPolicy },
+      proxyMode: settings.proxyMode,
       kubeletMetrics,
       marks: { ...networkMarks(dataDir), vni: settings.vni },
       serving: {

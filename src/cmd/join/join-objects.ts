@@ -16,6 +16,7 @@ import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import type { Client } from "#client/client.ts";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";
+import type { ProxyMode } from "#proxy/proxy-mode.ts";
 import { answerOf, ensureObject } from "../component/ensure-object.ts";
 import { ensureNetworkPolicyAccess } from "../network-policy/network-policy-access.ts";
 import { CERTS_SECRET } from "./control-plane-secret.ts";
@@ -29,6 +30,8 @@ export interface JoinFacts {
   readonly serviceRanges: readonly string[];
   readonly podNetwork: PodNetworkMode;
   readonly networkPolicy: boolean;
+  /** What each machine can do unless given. */
+  readonly proxyMode: ProxyMode | undefined;
   /** The VXLAN network that all nodes share. */
   readonly vni: number;
 }
@@ -36,7 +39,7 @@ export interface JoinFacts {
 /** Network settings for joining machines, published in one ConfigMap. */
 export type NodeNetworkSettings = Pick<
   JoinFacts,
-  "clusterDns" | "podRanges" | "podNetwork" | "networkPolicy" | "vni"
+  "clusterDns" | "podRanges" | "podNetwork" | "networkPolicy" | "proxyMode" | "vni"
 >;
 
 export const NODE_SETTINGS = { namespace: "kube-system", name: "k8ts-node-settings" };
@@ -109,8 +112,10 @@ function configMaps(facts: JoinFacts): readonly ConfigMap[] {
     authorization: { mode: "Webhook" },
     ...{ clusterDNS: clusterDns, clusterDomain: "cluster.local", rotateCertificates: true },
   };
-  const { podNetwork, networkPolicy, vni } = facts;
-  const settings: NodeNetworkSettings = { clusterDns, podRanges, podNetwork, networkPolicy, vni };
+  const { podNetwork, networkPolicy, proxyMode, vni } = facts;
+  const settings: NodeNetworkSettings = {
+    ...{ clusterDns, podRanges, podNetwork, networkPolicy, proxyMode, vni },
+  };
   // JSON is YAML, too.
   const text = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`;
   return [

@@ -7,21 +7,29 @@ import { channelCredentials } from "#tunnel/channel-credentials.ts";
 import { runTunnelAgent } from "#tunnel/run-agent.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
+import {
+  addAcceptedFlags,
+  flagsWithoutEffect,
+  refuseOtherValues,
+  reportWithoutEffect,
+} from "../flags/accepted-flags.ts";
 import { addLogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
-import { durationOf, type Flags, numberOf, textOf } from "../flags/read-flags.ts";
+import { durationOf, type Flags, isOn, numberOf, textOf } from "../flags/read-flags.ts";
 import { checkFile, checkPair } from "./check-files.ts";
 import { serveStatus } from "./serve-status.ts";
+import { UPSTREAM_AGENT_FLAGS } from "./upstream-flags.ts";
 
 export const konnectivityAgentCommand: Command = {
   name: "konnectivity-agent",
   summary: "run the agent of tunnels to nodes",
   flags: () => agentFlags().options,
   run: async (args, signal) => {
-    const parsed = parseFlags(agentFlags(), args, configOf);
+    const parsed = parseFlags(agentFlags(), args, agentConfigOf);
     if ("exitCode" in parsed) return parsed.exitCode;
     const { config } = parsed;
     const { clock, random, logger } = processSurroundings(config.log);
+    reportWithoutEffect(config.withoutEffect, logger);
     let streams = 0;
     const metrics = new Metrics();
     metrics.gaugeOf(OPEN_STREAMS, () => streams);
@@ -54,8 +62,8 @@ const OPEN_STREAMS = {
   help: "Current number of open server connections.",
 };
 
-function agentFlags(): Parser {
-  return addLogFlags(addVersionFlag(new Parser("k8ts konnectivity-agent")))
+export function agentFlags(): Parser {
+  const parser = addLogFlags(addVersionFlag(new Parser("k8ts konnectivity-agent")))
     .option("--proxy-server-host <host>", "of the servers", "127.0.0.1")
     .option("--proxy-server-port <port>", "of the servers, for agents", "8091")
     .option("--ca-cert <file>", "the authority of the servers' certificates; no TLS without")
@@ -66,16 +74,23 @@ function agentFlags(): Parser {
     .option("--service-account-token-path <file>", "a token to show to the servers")
     .option("--sync-interval <duration>", "after which a server is dialled again", "1s")
     .option("--sync-interval-cap <duration>", "the longest such time", "10s")
+    .option(
+      "--sync-forever [bool]",
+      "look for more servers, too, when all that the last one knew of are connected",
+      "false",
+    )
     .option("--keepalive-time <duration>", "how often idle servers are checked", "1m")
     .option("--health-server-host <host>", "where /healthz and /readyz are served", "::")
     .option("--health-server-port <port>", "their port", "8093")
     .option("--admin-bind-address <host>", "where /metrics is served for this machine", "127.0.0.1")
     .option("--admin-server-port <port>", "its port", "8094");
+  return addAcceptedFlags(parser, UPSTREAM_AGENT_FLAGS);
 }
 
-function configOf(flags: Flags) {
+export function agentConfigOf(flags: Flags) {
   const text = (name: string): string => textOf(flags, name) ?? "";
   const host = text("proxy-server-host");
+  refuseOtherValues(UPSTREAM_AGENT_FLAGS, flags);
   checkAgent(flags);
   const target = `${host.includes(":") ? `[${host}]` : host}:${numberOf(flags, "proxy-server-port")}`;
   return {
@@ -91,7 +106,9 @@ function configOf(flags: Flags) {
       keepaliveMs: durationOf(flags, "keepalive-time"),
       retryMinMs: durationOf(flags, "sync-interval"),
       retryMaxMs: durationOf(flags, "sync-interval-cap"),
+      syncForever: isOn(flags, "sync-forever"),
     },
+    withoutEffect: flagsWithoutEffect(UPSTREAM_AGENT_FLAGS, flags),
   };
 }
 

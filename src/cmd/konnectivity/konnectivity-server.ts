@@ -10,6 +10,7 @@ import { addTunnelMetrics } from "#tunnel/tunnel-metrics.ts";
 import { TunnelServer } from "#tunnel/tunnel-server.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
+import { reportWithoutEffect } from "../flags/accepted-flags.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { serveStatus } from "./serve-status.ts";
 import { type AgentAccount, serverConfigOf, serverFlags } from "./server-flags.ts";
@@ -26,6 +27,7 @@ export const konnectivityServerCommand: Command = {
     const { agents, mode, frontends, count, authentication, strategies } = parsed.config;
     const { keepaliveMs, health, admin } = parsed.config;
     const { clock, random, logger } = processSurroundings(parsed.config.log);
+    reportWithoutEffect(parsed.config.withoutEffect, logger);
     const server = new TunnelServer(random, strategies);
     using transport =
       authentication === undefined

@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers";
 import { credentials } from "@grpc/grpc-js";
 import { afterEach, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
-import { seededRandom } from "#lib/random.ts";
+import { seededRandom, systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { type ClientTls, channelCredentials } from "#tunnel/channel-credentials.ts";
@@ -122,7 +122,11 @@ function dialer(
 ): EgressDialer {
   const protocol = mode === "grpc" ? "GRPC" : "HTTPConnect";
   const secured = tls === undefined ? {} : { tls: () => tls };
-  return createEgressDialer({ protocol, host: "127.0.0.1", port, ...secured }, systemClock);
+  return createEgressDialer(
+    { protocol, host: "127.0.0.1", port, ...secured },
+    systemClock,
+    systemRandom,
+  );
 }
 
 describe.each(["http-connect", "grpc"] as const)("Konnectivity over TCP, mode %s", (mode) => {
@@ -157,7 +161,7 @@ describe.each(["http-connect", "grpc"] as const)("Konnectivity over TCP, mode %s
   });
 });
 
-test("Konnectivity agent: dials until it has a stream to each of two servers behind one address", async () => {
+test("Konnectivity agent (--server-count 2): dials until it has a stream to each of two servers behind one address", async () => {
   const one = await startServer("grpc", { id: "s1", count: 2 });
   const two = await startServer("grpc", { id: "s2", count: 2 });
   let next = 0;

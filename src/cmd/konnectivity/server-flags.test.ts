@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { FlagError, parseArguments } from "../flags/parse-flags.ts";
+import { agentConfigOf, agentFlags } from "./konnectivity-agent.ts";
 import { type ServerConfig, serverConfigOf, serverFlags } from "./server-flags.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "konnectivity-"));
@@ -60,7 +61,52 @@ const refused: readonly (readonly [string, readonly string[]])[] = [
   ],
 ];
 
+/** Of proxy-server and proxy-agent; those of klog are the same. */
+const KLOG = `add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size
+logtostderr one-output skip-headers skip-log-headers stderrthreshold v vmodule`;
+const UPSTREAM_SERVER = `admin-bind-address admin-port agent-bind-address agent-namespace agent-port
+agent-service-account authentication-audience backend-dial-timeout cipher-suites cluster-ca-cert
+cluster-cert cluster-key delete-existing-uds-file enable-contention-profiling enable-lease-controller
+enable-profiling frontend-keepalive-time graceful-shutdown-timeout health-bind-address health-port
+keepalive-time kube-api-content-type kubeconfig kubeconfig-burst kubeconfig-qps lease-label
+lease-namespace mode proxy-strategies server-bind-address server-ca-cert server-cert server-count
+server-id server-key server-port tls-min-version uds-name xfr-channel-size ${KLOG}`;
+const UPSTREAM_AGENT = `admin-bind-address admin-server-port agent-cert agent-id agent-identifiers
+agent-key alpn-proto ca-cert count-server-leases enable-contention-profiling enable-profiling
+health-server-host health-server-port keepalive-time kube-api-content-type kubeconfig
+lease-label-selector lease-namespace probe-interval proxy-server-host proxy-server-port
+server-count-source service-account-token-path sync-forever sync-interval sync-interval-cap
+warn-on-channel-limit xfr-channel-size ${KLOG}`;
+
+test.each([
+  ["konnectivity-server", serverFlags(), UPSTREAM_SERVER],
+  ["konnectivity-agent", agentFlags(), UPSTREAM_AGENT],
+])("%s: every flag of upstream's program is known", (_name, parser, upstream) => {
+  const known = new Set(parser.options.map(({ long }) => long?.replace(/^--/, "")));
+  assert.deepEqual(
+    upstream.split(/\s+/).filter((flag) => !known.has(flag)),
+    [],
+  );
+});
+
+test("konnectivity-agent: flags of upstream's manifest; leases of servers are refused", () => {
+  const agent = (...args: string[]) => agentConfigOf(parseArguments(agentFlags(), args).opts());
+  const { withoutEffect, servers } = agent("--logtostderr=true", "--sync-forever");
+  assert.deepEqual(withoutEffect, ["--logtostderr"]);
+  assert.equal(servers.syncForever, true);
+  assert.throws(() => agent("--count-server-leases=true"), {
+    message: '--count-server-leases: "true" is not supported',
+  });
+});
+
 describe("konnectivity-server flags", () => {
+  test("flags of upstream's manifest are accepted and reported; leases of servers are refused", () => {
+    assert.deepEqual(configOf(...UDS, "--logtostderr=true").withoutEffect, ["--logtostderr"]);
+    assert.throws(() => configOf(...UDS, "--enable-lease-controller=true"), {
+      message: '--enable-lease-controller: "true" is not supported',
+    });
+  });
+
   test.each(refused)("refused: %s", (message, args) => {
     assert.throws(
       () => configOf(...args),

@@ -4,11 +4,17 @@ import { Command as Parser } from "commander";
 import type { Connection } from "#client/kubeconfig.ts";
 import type { Place, TlsFiles } from "#tunnel/run-server.ts";
 import { STRATEGIES, type Strategy } from "#tunnel/tunnel-server.ts";
+import {
+  addAcceptedFlags,
+  flagsWithoutEffect,
+  refuseOtherValues,
+} from "../flags/accepted-flags.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError } from "../flags/parse-flags.ts";
 import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "../flags/read-flags.ts";
 import { checkFile, checkPair } from "./check-files.ts";
+import { UPSTREAM_SERVER_FLAGS } from "./upstream-flags.ts";
 
 const SERVERS_MAX = 1_000;
 /** Ports beyond are handed out to clients by the system. */
@@ -27,6 +33,8 @@ export interface ServerConfig {
   readonly health: { readonly host: string; readonly port: number };
   readonly admin: { readonly host: string; readonly port: number };
   readonly authentication: AgentAccount | undefined;
+  /** Flags that were given and change nothing. */
+  readonly withoutEffect: readonly string[];
 }
 
 /** Whose tokens agents have to show. */
@@ -37,7 +45,7 @@ export interface AgentAccount {
 }
 
 export function serverFlags(): Parser {
-  return addLogFlags(addVersionFlag(new Parser("k8ts konnectivity-server")))
+  const parser = addLogFlags(addVersionFlag(new Parser("k8ts konnectivity-server")))
     .option("--mode <mode>", "how API servers ask: grpc or http-connect", "grpc")
     .option("--uds-name <path>", "a unix socket for API servers, instead of a port")
     .option("--delete-existing-uds-file [bool]", "replace a file of that name", "true")
@@ -64,10 +72,12 @@ export function serverFlags(): Parser {
     .option("--server-id <id>", "of this server; random unless given")
     .option("--server-count <number>", "of servers behind the address that agents know", "1")
     .option("--proxy-strategies <names>", STRATEGIES.join(", "), "default");
+  return addAcceptedFlags(parser, UPSTREAM_SERVER_FLAGS);
 }
 
 export function serverConfigOf(flags: Flags): ServerConfig {
   const text = (name: string): string => textOf(flags, name) ?? "";
+  refuseOtherValues(UPSTREAM_SERVER_FLAGS, flags);
   checkServer(flags);
   const mode = text("mode") === "grpc" ? "grpc" : "http-connect";
   const path = text("uds-name");
@@ -94,6 +104,7 @@ export function serverConfigOf(flags: Flags): ServerConfig {
     health: { host: text("health-bind-address"), port: numberOf(flags, "health-port") },
     admin: { host: text("admin-bind-address"), port: numberOf(flags, "admin-port") },
     authentication: accountOf(flags),
+    withoutEffect: flagsWithoutEffect(UPSTREAM_SERVER_FLAGS, flags),
   };
 }
 

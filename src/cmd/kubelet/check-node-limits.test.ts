@@ -4,7 +4,7 @@ import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-con
 import { checkNodeLimits } from "./check-node-limits.ts";
 
 const rows: { name: string; config: Partial<KubeletConfig>; problems: string[] }[] = [
-  { name: "the defaults", config: {}, problems: [] },
+  { name: "the defaults of KubeletConfiguration have no problems", config: {}, problems: [] },
   {
     name: "swapBehavior",
     config: { swapBehavior: "UnlimitedSwap" },

@@ -62,7 +62,7 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
-      collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
+      collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);

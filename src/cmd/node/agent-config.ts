@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";
+import type { ProxyMode } from "#proxy/proxy-mode.ts";
 
 export interface AgentConfig {
   readonly name: string;
@@ -12,6 +13,8 @@ export interface AgentConfig {
   /** Of the service proxy and the pod network. */
   readonly proxyKubeconfig: string;
   readonly networkPolicy: boolean;
+  /** What the machine can do unless given. */
+  readonly proxyMode: ProxyMode | undefined;
   readonly clusterDns: readonly string[];
   readonly podNetwork: PodNetworkMode;
   readonly podRanges: readonly string[];

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command as Parser } from "commander";
 import type { Command } from "../command.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
+import { refuseSubcommand } from "../flags/unknown-subcommand.ts";
 import { defaultDataDir } from "../up/default-data-dir.ts";
 import { askControl, controlSocket } from "../up/nodes/control-socket.ts";
 import type { NodeView } from "../up/nodes/node-pool.ts";
@@ -85,8 +86,7 @@ export const nodeCommand: Command = {
     if (verb === "run" && args[0] !== undefined) return runAgent(args[0], signal);
     const command = Object.hasOwn(SUB_COMMANDS, verb) ? SUB_COMMANDS[verb] : undefined;
     if (command === undefined) {
-      process.stderr.write(`k8ts node: unknown command ${JSON.stringify(verb)}\n\n${USAGE}`);
-      return 2;
+      return refuseSubcommand("node", verb, Object.keys(SUB_COMMANDS), USAGE);
     }
     try {
       return await ask(verb, command, args, signal);

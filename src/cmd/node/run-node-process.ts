@@ -8,6 +8,7 @@ import type { NetworkMarks } from "#network/network-marks.ts";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";
 import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
 import { detectMode } from "#proxy/detect-mode.ts";
+import type { ProxyMode } from "#proxy/proxy-mode.ts";
 import { runProxy } from "#proxy/run-proxy.ts";
 import type { ProcessSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
@@ -26,6 +27,8 @@ export interface NodeProcessConfig {
   readonly clusterDns: readonly string[];
   readonly podNetwork: PodNetworkMode;
   readonly networkPolicy: boolean;
+  /** What the machine can do unless given. */
+  readonly proxyMode: ProxyMode | undefined;
   readonly podRanges: readonly string[];
   readonly marks: NetworkMarks;
   readonly serving: NodeServing;
@@ -49,7 +52,7 @@ export async function runNodeProcess(
   const { name, addresses, dataDir, clusterDns, podRanges, marks, serving } = config;
   const { kubeletMetrics } = config;
   const shared = { clock, random, logger, metrics: new Metrics() };
-  const mode = await detectMode();
+  const mode = config.proxyMode ?? (await detectMode());
   const nodeReady = deferred<void>();
   const node = runMachineNode(
     {

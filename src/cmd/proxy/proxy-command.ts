@@ -1,5 +1,7 @@
 /** `k8ts proxy`: the service proxy of a node (kube-proxy), against any API server of version 1.36. */
 
+import { writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
@@ -10,8 +12,10 @@ import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { PolicyWriter } from "#network/policy/nft/policy-writer.ts";
 import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
-import { detectMode, PROXY_MODES, type ProxyMode, removeRules } from "#proxy/detect-mode.ts";
+import { applyConntrackSettings } from "#proxy/conntrack-settings.ts";
+import { detectMode, removeRules } from "#proxy/detect-mode.ts";
 import { type Page, startPageServer, textPage } from "#proxy/health/page-server.ts";
+import { PROXY_MODES, type ProxyMode } from "#proxy/proxy-mode.ts";
 import { runProxy } from "#proxy/run-proxy.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -41,8 +45,12 @@ export const proxyCommand: Command = {
       return 0;
     }
     const mode = parsed.config.mode ?? (await detectMode());
+    const { conntrack, oomScoreAdj, withoutEffect } = parsed.config;
+    if (withoutEffect.length > 0) logger.warn("flags without effect", { flags: withoutEffect });
+    if (oomScoreAdj !== undefined) await writeFile("/proc/self/oom_score_adj", `${oomScoreAdj}`);
+    await applyConntrackSettings(conntrack, availableParallelism(), logger);
     logger.info("using the proxy mode", { mode, node: proxy.nodeName });
-    collectWhenIdle(clock, ownHeap(), signal, GAIN_BYTES_MIN);
+    collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
     // There the proxy carries the traffic itself; see the entry for why compilers are left out otherwise.
     if (mode === "userspace") setFlagsFromString("--opt");
     const metrics = new Metrics();

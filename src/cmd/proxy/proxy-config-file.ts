@@ -1,6 +1,7 @@
 /** Reads a KubeProxyConfiguration: the fields that have an effect here. Others are refused by name. */
 import { parseDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import type { ConntrackSettings } from "#proxy/conntrack-settings.ts";
 import { FlagError } from "../flags/parse-flags.ts";
 
 export interface ProxyConfigFile {
@@ -18,14 +19,18 @@ export interface ProxyConfigFile {
   readonly masqueradeBit?: number;
   readonly minSyncPeriodMs?: number;
   readonly syncPeriodMs?: number;
+  readonly localhostNodePorts?: boolean;
+  readonly bindAddress?: string;
+  readonly oomScoreAdj?: number;
+  readonly conntrack?: ConntrackSettings;
 }
 
 const API_VERSION = "kubeproxy.config.k8s.io/v1alpha1";
 
 /** Fields of upstream's that are read over: they have nothing to act on. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
-  ...["apiVersion", "kind", "bindAddress", "bindAddressHardFail", "configSyncPeriod", "conntrack"],
-  ...["enableProfiling", "featureGates", "ipvs", "logging", "oomScoreAdj"],
+  ...["apiVersion", "kind", "bindAddressHardFail", "configSyncPeriod"],
+  ...["enableProfiling", "featureGates", "ipvs", "logging"],
   ...[
     "portRange",
     "showHiddenMetricsForVersion",
@@ -37,7 +42,7 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 
 const TEXTS = [
   ...["mode", "clusterCIDR", "detectLocalMode", "hostnameOverride"],
-  ...["healthzBindAddress", "metricsBindAddress"],
+  ...["healthzBindAddress", "metricsBindAddress", "bindAddress"],
 ] as const;
 
 export function readProxyConfig(document: unknown): ProxyConfigFile {
@@ -54,6 +59,8 @@ export function readProxyConfig(document: unknown): ProxyConfigFile {
     } else if (name === "nodePortAddresses") found[name] = textsOf(value, name);
     else if (name === "detectLocal") Object.assign(found, detectLocalOf(value));
     else if (name === "clientConnection") Object.assign(found, connectionOf(value));
+    else if (name === "oomScoreAdj") found[name] = numberOf(value, name);
+    else if (name === "conntrack") found[name] = conntrackOf(recordOf(value, name));
     else if (name === "iptables" || name === "nftables") {
       // Only the settings of the mode that runs count; without a mode it is nftables.
       const isChosen = name === (fields.mode === "iptables" ? "iptables" : "nftables");
@@ -84,13 +91,36 @@ function detectLocalOf(value: unknown): ProxyConfigFile {
   };
 }
 
+function conntrackOf(fields: Readonly<Record<string, unknown>>): ConntrackSettings {
+  const given = Object.entries(fields).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    given.map(([name, value]) => {
+      const at = `conntrack.${name}`;
+      if (name === "maxPerCore" || name === "min") return [name, numberOf(value, at)];
+      if (name === "tcpBeLiberal") return [name, value === true];
+      if (CONNTRACK_TIMEOUTS.includes(name)) return [`${name}Ms`, durationOf(value, at)];
+      throw new FlagError(`--config: strict decoding error: unknown field ${goQuote(at)}`);
+    }),
+  );
+}
+
+const CONNTRACK_TIMEOUTS = [
+  ...["tcpEstablishedTimeout", "tcpCloseWaitTimeout", "udpTimeout", "udpStreamTimeout"],
+];
+
+function numberOf(value: unknown, at: string): number {
+  if (typeof value === "number") return value;
+  throw new FlagError(`--config: ${at} must be a number`);
+}
+
 function writerSettings(fields: Readonly<Record<string, unknown>>, at: string): ProxyConfigFile {
-  const { masqueradeAll, masqueradeBit, minSyncPeriod, syncPeriod } = fields;
+  const { masqueradeAll, masqueradeBit, minSyncPeriod, syncPeriod, localhostNodePorts } = fields;
   const syncPeriodMs = durationOf(syncPeriod, `${at}.syncPeriod`);
   const minSyncPeriodMs = durationOf(minSyncPeriod, `${at}.minSyncPeriod`);
   return {
     ...(typeof masqueradeAll === "boolean" ? { masqueradeAll } : {}),
     ...(typeof masqueradeBit === "number" ? { masqueradeBit } : {}),
+    ...(typeof localhostNodePorts === "boolean" ? { localhostNodePorts } : {}),
     ...(minSyncPeriodMs > 0 ? { minSyncPeriodMs } : {}),
     ...(syncPeriodMs > 0 ? { syncPeriodMs } : {}),
   };

@@ -6,13 +6,19 @@ import { readYaml } from "#api/codec/yaml-reader.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isCidr, parseIp } from "#api/validation/ip.ts";
 import { messageOf } from "#lib/caught.ts";
-import { PROXY_MODES, type ProxyMode } from "#proxy/detect-mode.ts";
+import type { ConntrackSettings } from "#proxy/conntrack-settings.ts";
+import { PROXY_MODES, type ProxyMode, proxyModeOf } from "#proxy/proxy-mode.ts";
 import { DETECT_LOCAL_MODES } from "#proxy/rules/decide-base-rules.ts";
 import type { ProxyOptions } from "#proxy/run-proxy.ts";
+import {
+  type AcceptedFlags,
+  addAcceptedFlags,
+  flagsWithoutEffect,
+} from "../flags/accepted-flags.ts";
 import { collect, integer } from "../flags/flag-values.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError } from "../flags/parse-flags.ts";
-import { durationOf, type Flags, isOn, textOf } from "../flags/read-flags.ts";
+import { durationOf, type Flags, isOn, numberOf, textOf } from "../flags/read-flags.ts";
 import { type ProxyConfigFile, readProxyConfig } from "./proxy-config-file.ts";
 
 export interface ProxyProcessConfig {
@@ -25,6 +31,11 @@ export interface ProxyProcessConfig {
   readonly metrics: Socket | undefined;
   /** Whether NetworkPolicies are enforced too. */
   readonly networkPolicy: boolean;
+  readonly conntrack: ConntrackSettings;
+  /** Of the process; undefined leaves it as it is. */
+  readonly oomScoreAdj: number | undefined;
+  /** Flags of upstream's that were given and have nothing to act on here. */
+  readonly withoutEffect: readonly string[];
   readonly proxy: Pick<ProxyOptions, "nodeName"> & Partial<ProxyOptions>;
 }
 
@@ -37,7 +48,23 @@ const MASQUERADE_BIT_MAX = 31;
 /** Where upstream's messages say a mistake is, for flags as for fields of a file. */
 const ROOT = "KubeProxyConfiguration";
 
+const UPSTREAM_FLAGS: AcceptedFlags = {
+  withoutEffect: [
+    ...["bind-address-hard-fail", "config-sync-period", "feature-gates", "kube-api-burst"],
+    ...["kube-api-content-type", "kube-api-qps", "profiling", "show-hidden-metrics-for-version"],
+    ...["ipvs-exclude-cidrs", "ipvs-min-sync-period", "ipvs-scheduler", "ipvs-strict-arp"],
+    ...["ipvs-sync-period", "ipvs-tcp-timeout", "ipvs-tcpfin-timeout", "ipvs-udp-timeout"],
+    ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
+    ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
+  ],
+  kept: {},
+};
+
 export function proxyFlags(): Parser {
+  return addAcceptedFlags(ownFlags(), UPSTREAM_FLAGS);
+}
+
+function ownFlags(): Parser {
   return addVersionFlag(addLogFlags(new Parser("k8ts proxy")))
     .option("--config <file>", "a KubeProxyConfiguration; what it names takes the place of flags")
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
@@ -65,6 +92,20 @@ export function proxyFlags(): Parser {
     .option("--cleanup", "remove the rules of every mode, and end")
     .option("--masquerade-all [bool]", "masquerade all traffic to cluster IPs", "false")
     .option("--iptables-masquerade-bit <bit>", "of the packet mark", integer, 14)
+    .option(
+      "--iptables-localhost-nodeports [bool]",
+      "node ports answer at 127.0.0.1, in iptables mode",
+      "true",
+    )
+    .option("--bind-address <ip>", "the node's own address, if not the one of the Node", "0.0.0.0")
+    .option("--conntrack-max-per-core <number>", "limit of tracked connections a core", integer)
+    .option("--conntrack-min <number>", "least limit, however few cores there are", integer)
+    .option("--conntrack-tcp-timeout-established <duration>", "of idle connections")
+    .option("--conntrack-tcp-timeout-close-wait <duration>", "of half-closed connections")
+    .option("--conntrack-tcp-be-liberal [bool]", "track TCP packets outside of the window")
+    .option("--conntrack-udp-timeout <duration>", "of UDP flows without an answer")
+    .option("--conntrack-udp-timeout-stream <duration>", "of UDP flows with answers")
+    .option("--oom-score-adj <number>", "of this process, from -1000 to 1000", integer)
     .option("--iptables-min-sync-period <duration>", "least time between two writes")
     .option("--iptables-sync-period <duration>", "how often flushed rules are looked for", "10s")
     .option("--healthz-bind-address <ip:port>", "of /healthz; empty for none", "0.0.0.0:10256")
@@ -85,6 +126,9 @@ export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
     cleanup: isOn(flags, "cleanup"),
     mode: mode === "" ? undefined : modeOf(mode),
     networkPolicy: isOn(flags, "network-policy"),
+    conntrack: { ...conntrackOf(flags), ...file.conntrack },
+    oomScoreAdj: oomScoreOf(file.oomScoreAdj ?? (flags.oomScoreAdj as number | undefined)),
+    withoutEffect: flagsWithoutEffect(UPSTREAM_FLAGS, flags),
     metrics: socketOf(
       file.metricsBindAddress ?? textOf(flags, "metrics-bind-address") ?? "",
       "MetricsBindAddress",
@@ -96,6 +140,8 @@ export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
         BridgeInterface: file.bridgeInterface ?? textOf(flags, "pod-bridge-interface"),
         InterfaceNamePrefix: file.interfaceNamePrefix ?? textOf(flags, "pod-interface-name-prefix"),
       }),
+      ...nodeIpOf(file.bindAddress ?? textOf(flags, "bind-address") ?? ""),
+      localhostNodePorts: file.localhostNodePorts ?? isOn(flags, "iptables-localhost-nodeports"),
       masqueradeAll: file.masqueradeAll ?? isOn(flags, "masquerade-all"),
       masqueradeBit: bitOf(file.masqueradeBit ?? Number(flags.iptablesMasqueradeBit)),
       checkPeriodMs: checkPeriodOf(file.syncPeriodMs ?? durationOf(flags, "iptables-sync-period")),
@@ -122,7 +168,7 @@ function readFile(path: string): ProxyConfigFile {
 }
 
 function modeOf(text: string): ProxyMode {
-  const mode = PROXY_MODES.find((known) => known === text);
+  const mode = proxyModeOf(text);
   if (mode !== undefined) return mode;
   const known = [...PROXY_MODES].sort().join(", ");
   const blank = "blank means the best-available proxy [currently nftables]";
@@ -173,6 +219,40 @@ function nodePortsOf(given: readonly string[]): Pick<ProxyOptions, "nodePortAddr
     throw invalid(`NodePortAddresses[${i}]`, goQuote(each), problem);
   }
   return given.length === 0 ? {} : { nodePortAddresses: given };
+}
+
+/** An address that means all of them leaves the choice to the Node. */
+function nodeIpOf(text: string): Pick<ProxyOptions, "nodeIp"> {
+  if (text === "" || text === "0.0.0.0" || text === "::") return {};
+  if (parseIp(text) === undefined) {
+    throw invalid("BindAddress", goQuote(text), "must be a valid IP address, (e.g. 10.9.8.7)");
+  }
+  return { nodeIp: text };
+}
+
+function conntrackOf(flags: Flags): ConntrackSettings {
+  const number = (name: string, flag: string): object =>
+    textOf(flags, flag) === undefined ? {} : { [name]: numberOf(flags, flag) };
+  const duration = (name: string, flag: string): object =>
+    textOf(flags, flag) === undefined ? {} : { [name]: durationOf(flags, flag) };
+  return {
+    ...number("maxPerCore", "conntrack-max-per-core"),
+    ...number("min", "conntrack-min"),
+    ...duration("tcpEstablishedTimeoutMs", "conntrack-tcp-timeout-established"),
+    ...duration("tcpCloseWaitTimeoutMs", "conntrack-tcp-timeout-close-wait"),
+    ...(isOn(flags, "conntrack-tcp-be-liberal") ? { tcpBeLiberal: true } : {}),
+    ...duration("udpTimeoutMs", "conntrack-udp-timeout"),
+    ...duration("udpStreamTimeoutMs", "conntrack-udp-timeout-stream"),
+  };
+}
+
+function oomScoreOf(score: number | undefined): number | undefined {
+  if (score === undefined || (score >= -1000 && score <= 1000)) return score;
+  throw invalid(
+    "KubeProxyLinuxConfiguration.OOMScoreAdj",
+    String(score),
+    "must be within the range [-1000, 1000]",
+  );
 }
 
 function invalid(path: string, value: string, problem: string): FlagError {

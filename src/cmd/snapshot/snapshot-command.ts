@@ -6,6 +6,7 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { verifySnapshot } from "#store/snapshot.ts";
 import type { Command } from "../command.ts";
 import { integer, seconds } from "../flags/flag-values.ts";
+import { addOutputFlag } from "../flags/output-flag.ts";
 import { badValue, FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import {
   addEtcdTlsFlags,
@@ -67,11 +68,11 @@ function taskOf(args: readonly string[]): Task {
   action("verify <file>", "prove that a file is what was saved").action((file: string) => {
     task = async () => say(`sound: ${describeSummary(file, await verifySnapshot(file))}`);
   });
-  action("ls", "list the snapshots of a folder, oldest first")
+  addOutputFlag(action("ls", "list the snapshots of a folder, oldest first"))
     .option("--data <dir>", "the cluster's data directory", defaultDataDir())
     .option("--dir <dir>", "the folder; DATA/snapshots unless given")
-    .action((flags: { readonly data: string; readonly dir?: string }) => {
-      task = () => ls(flags.dir ?? snapshotsOf(flags.data));
+    .action((flags: ListFlags) => {
+      task = () => ls(flags.dir ?? snapshotsOf(flags.data), flags.output === "json");
     });
   parseArguments(parser, args);
   if (task === undefined) throw new FlagError("save, restore, verify or ls?");
@@ -132,9 +133,17 @@ async function restore(file: string, place: StorePlace): Promise<number> {
   return 0;
 }
 
-async function ls(folder: string): Promise<number> {
+interface ListFlags {
+  readonly data: string;
+  readonly dir?: string;
+  readonly output: string;
+}
+
+async function ls(folder: string, asJson: boolean): Promise<number> {
+  const snapshots = existsSync(folder) ? await listSnapshots(folder) : [];
+  if (asJson) return say(JSON.stringify(snapshots.map(listedAsJson), undefined, 2));
   if (!existsSync(folder)) return 0;
-  const rows = (await listSnapshots(folder)).map(describeListed);
+  const rows = snapshots.map(describeListed);
   const widths = HEAD.map((_, column) =>
     Math.max(...[HEAD, ...rows].map((row) => row[column]?.length ?? 0)),
   );
@@ -152,10 +161,16 @@ async function ls(folder: string): Promise<number> {
 const HEAD = ["FILE", "SAVED", "REVISION", "KEYS", "BYTES"];
 
 function describeListed(listed: ListedSnapshot): string[] {
-  if ("fault" in listed) return [listed.file, listed.fault];
+  const described = listedAsJson(listed);
+  return Object.values(described).map(String);
+}
+
+/** In the order of the columns; of a file that is no snapshot its fault. */
+function listedAsJson(listed: ListedSnapshot): Readonly<Record<string, string | number>> {
+  if ("fault" in listed) return { file: listed.file, fault: listed.fault };
   const { writtenAtMs, revision, keys, bytes } = listed.label;
-  const time = new Date(writtenAtMs).toISOString().replace(/\.\d+/, "");
-  return [listed.file, time, `${revision}`, `${keys}`, `${bytes}`];
+  const saved = new Date(writtenAtMs).toISOString().replace(/\.\d+/, "");
+  return { file: listed.file, saved, revision, keys, bytes };
 }
 
 function snapshotsOf(data: string): string {

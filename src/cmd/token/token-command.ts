@@ -13,8 +13,10 @@ import type { Random } from "#lib/random.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
+import { addOutputFlag } from "../flags/output-flag.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { durationOf, type Flags } from "../flags/read-flags.ts";
+import { refuseSubcommand } from "../flags/unknown-subcommand.ts";
 import {
   CERTS_TOKEN_DESCRIPTION,
   CERTS_TTL_MS,
@@ -66,7 +68,7 @@ const SUB_COMMANDS: Readonly<Record<string, SubCommand>> = {
         ),
     run: create,
   },
-  list: { flags: (parser) => parser, run: list },
+  list: { flags: addOutputFlag, run: list },
   delete: { flags: (parser) => parser, run: remove },
 };
 
@@ -80,8 +82,7 @@ export const tokenCommand: Command = {
     }
     const command = Object.hasOwn(SUB_COMMANDS, verb) ? SUB_COMMANDS[verb] : undefined;
     if (command === undefined) {
-      process.stderr.write(`k8ts token: unknown command ${JSON.stringify(verb)}\n\n${USAGE}`);
-      return 2;
+      return refuseSubcommand("token", verb, Object.keys(SUB_COMMANDS), USAGE);
     }
     try {
       process.stdout.write(await runWithClient(verb, command, args, signal));
@@ -201,19 +202,17 @@ async function createToken(
   return created.value;
 }
 
-async function list({ client, nowMs }: Context, signal: AbortSignal): Promise<string> {
+async function list({ client, nowMs, flags }: Context, signal: AbortSignal): Promise<string> {
   const fieldSelector = `type=${SECRET_TYPE}`;
   const found = await client.list(secretKind, { namespace: NAMESPACE, fieldSelector }, signal);
   if (!found.ok) throw new FlagError(found.status.message ?? "tokens cannot be listed");
-  const rows = found.value.items.map((secret) => {
-    const value = (key: string): string => atob(secret.data?.[key] ?? "");
-    const expiration = value("expiration");
-    const usages = USAGES.filter((usage) => value(`usage-bootstrap-${usage}`) === "true");
-    const token = `${value("token-id")}.${value("token-secret")}`;
-    const left = Date.parse(expiration) - nowMs;
-    const ttl = expiration === "" ? "<forever>" : left <= 0 ? "<invalid>" : hours(left);
-    const rest = [usages.join(","), value("description"), value("auth-extra-groups")];
-    return [token, ttl, expiration, ...rest].map((cell) => (cell === "" ? "<none>" : cell));
+  const tokens = found.value.items.map(listedToken);
+  if (flags.output === "json") return `${JSON.stringify(tokens, undefined, 2)}\n`;
+  const rows = tokens.map(({ token, expires = "", usages, description, groups }) => {
+    const left = Date.parse(expires) - nowMs;
+    const ttl = expires === "" ? "<forever>" : left <= 0 ? "<invalid>" : hours(left);
+    const cells = [token, ttl, expires, usages.join(","), description, groups.join(",")];
+    return cells.map((cell) => (cell === "" ? "<none>" : cell));
   });
   const header = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"];
   const all = [header, ...rows];
@@ -227,6 +226,29 @@ async function list({ client, nowMs }: Context, signal: AbortSignal): Promise<st
     )
     .map((line) => `${line}\n`)
     .join("");
+}
+
+interface ListedToken {
+  readonly token: string;
+  /** Absent if it is good for ever. */
+  readonly expires?: string;
+  readonly usages: readonly string[];
+  readonly description: string;
+  readonly groups: readonly string[];
+}
+
+function listedToken({ data }: Secret): ListedToken {
+  const value = (key: string): string => atob(data?.[key] ?? "");
+  const expires = value("expiration");
+  return {
+    token: `${value("token-id")}.${value("token-secret")}`,
+    ...(expires === "" ? {} : { expires }),
+    usages: USAGES.filter((usage) => value(`usage-bootstrap-${usage}`) === "true"),
+    description: value("description"),
+    groups: value("auth-extra-groups")
+      .split(",")
+      .filter((group) => group !== ""),
+  };
 }
 
 async function remove({ client, operands }: Context, signal: AbortSignal): Promise<string> {

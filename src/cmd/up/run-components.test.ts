@@ -42,7 +42,7 @@ function logged(log: string[], name: string, needs: readonly string[] = []): Com
   };
 }
 
-test("k8ts up: up components: they start after what they need and stop before it", async () => {
+test("runComponents: components start after what they need and stop before it", async () => {
   const log: string[] = [];
   const life = new AbortController();
   const run = runComponents(
@@ -61,7 +61,7 @@ test("k8ts up: up components: they start after what they need and stop before it
   assert.deepEqual(log, ["stop dns", "stop kubelet", "stop apiserver"]);
 });
 
-test("k8ts up: up components: one that cannot start fails the start and ends the others", async () => {
+test("runComponents: a component that cannot start fails the start and ends the others", async () => {
   const log: string[] = [];
   const failing: Component = {
     name: "scheduler",
@@ -81,7 +81,7 @@ test("k8ts up: up components: one that cannot start fails the start and ends the
   assert.deepEqual(log, ["start apiserver", "stop apiserver"]);
 });
 
-test("k8ts up: up components: one that fails later ends the cluster with its error", async () => {
+test("runComponents: a component that fails later ends the cluster with its error", async () => {
   const log: string[] = [];
   const broken = deferred<void>();
   const failing: Component = {
@@ -101,7 +101,7 @@ test("k8ts up: up components: one that fails later ends the cluster with its err
   assert.deepEqual(log, ["start apiserver", "stop apiserver"]);
 });
 
-test("k8ts up: up components: an end before they are ready stops what was started", async () => {
+test("runComponents: an end before they are ready stops what was started", async () => {
   const log: string[] = [];
   const slow: Component = {
     name: "slow",
@@ -115,7 +115,7 @@ test("k8ts up: up components: an end before they are ready stops what was starte
   assert.deepEqual(log, []);
 });
 
-test("k8ts up: up components: one whose start is aborted by the end of the cluster is no failure", async () => {
+test("runComponents: a start that is aborted by the end of the cluster is no failure", async () => {
   const interrupted: Component = {
     name: "simulation",
     needs: [],
@@ -130,7 +130,7 @@ test("k8ts up: up components: one whose start is aborted by the end of the clust
   await run.done;
 });
 
-test("k8ts up: up components: a need that is not run, or a circle of needs, is refused", () => {
+test("runComponents: a missing or circular need is refused", () => {
   const { signal } = new AbortController();
   assert.throws(() => runComponents([logged([], "a", ["b"])], CONTEXT, signal), /a needs b/);
   assert.throws(

@@ -1,10 +1,13 @@
 /** Starts components in the order of their needs and stops them in reverse: see component.ts. */
 import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { TurnLimit } from "#lib/async/turn-limit.ts";
 import type { ClusterContext, Component, ComponentHealth, RunningComponent } from "./component.ts";
 
 /** After this time it is logged that a component has not ended yet. */
 const LATE_MS = 10_000;
+/** Several that wait for the same one start in turns of their own: a request from outside need not wait for all. */
+const STARTS_PER_TURN = 1;
 
 export interface RunningComponents {
   /** Resolves when all are ready; rejects with the failure of the first that could not start. */
@@ -28,6 +31,14 @@ interface Slot {
   running: RunningComponent | undefined;
 }
 
+/** What the start of a component waits for. */
+interface StartWhen {
+  readonly needs: readonly Slot[];
+  readonly turns: TurnLimit;
+  /** The cluster ends: it does not start any more. */
+  readonly ending: AbortSignal;
+}
+
 export function runComponents(
   components: readonly Component[],
   context: Omit<ClusterContext, "health">,
@@ -44,9 +55,10 @@ export function runComponents(
     return (await slot.running.healthy?.()) ?? { well: true, message: "ok" };
   };
   const cluster: ClusterContext = { ...context, health };
+  const turns = new TurnLimit(STARTS_PER_TURN);
   for (const component of ordered(components)) {
     const needs = component.needs.map((name) => slots.get(name)!);
-    slots.set(component.name, startSlot(component, needs, cluster, ending, options));
+    slots.set(component.name, startSlot(component, { needs, turns, ending }, cluster, options));
   }
   const all = [...slots.values()];
   const done = stopInOrder(all, cluster, ending, end);
@@ -57,9 +69,8 @@ export function runComponents(
 
 function startSlot(
   component: Component,
-  needs: readonly Slot[],
+  { needs, turns, ending }: StartWhen,
   cluster: ClusterContext,
-  ending: AbortSignal,
   { onReady }: RunComponentsOptions,
 ): Slot {
   const life = new AbortController();
@@ -74,6 +85,7 @@ function startSlot(
   };
   const start = async (): Promise<void> => {
     await Promise.race([Promise.all(needs.map((need) => need.ready)), untilAborted(ending)]);
+    await turns.begin();
     if (ending.aborted) return done.resolve();
     const startMs = cluster.clock.elapsedMs();
     const logger = cluster.logger.child({ component: component.name });

@@ -13,6 +13,6 @@ test.each([
   assert.equal(execFileSync("sh", ["-c", script], { encoding: "utf8" }), path);
 });
 
-test("k8ts up: a plain path is left as it is", () => {
+test("shellQuoted: a plain path is left as it is", () => {
   assert.equal(shellQuoted("/home/me/.k8ts/kubeconfig"), "/home/me/.k8ts/kubeconfig");
 });

@@ -25,6 +25,14 @@ describe("k8ts up: flags", () => {
     });
   });
 
+  test("--nodes with --no-node is refused", () => {
+    assert.throws(
+      () => parseUpFlags(["--nodes=2", "--no-node"]),
+      new FlagError("--nodes cannot be used with --no-node"),
+    );
+    assert.equal(parseUpFlags(["--nodes=2"]).nodes, 2);
+  });
+
   test.each([
     {
       args: ["--port=https"],

@@ -12,6 +12,7 @@ import {
   type PodNetworkMode,
   podNetworkModeOf,
 } from "#network/pod-network-mode.ts";
+import { PROXY_MODES, type ProxyMode, proxyModeOf } from "#proxy/proxy-mode.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
 import { addControllerFlags } from "../controller-manager/controller-flags.ts";
@@ -62,6 +63,8 @@ export interface UpFlags {
   /** How many nodes are network namespaces of this machine. */
   readonly nodes: number;
   readonly podNetwork: PodNetworkMode;
+  /** Of the service proxies of all nodes; what each machine can do unless given. */
+  readonly proxyMode: ProxyMode | undefined;
   /** Whether missing packages may be installed. */
   readonly install: boolean;
   /** A folder of objects to apply, beside `DIR/manifests`. */
@@ -103,7 +106,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   const parser = upParser();
   parseArguments(parser, args);
   const { data, port, localStorage, encryptSecrets, ...given } = parser.opts<GivenUpFlags>();
-  const nodes = given.node ? nodeCountOf(given.nodes) : 0;
+  const nodes = nodeCountOf(given.nodes);
+  if (nodes > 0 && !given.node) throw new FlagError("--nodes cannot be used with --no-node");
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
@@ -134,6 +138,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     machineNode: given.node && nodes === 0,
     nodes,
     podNetwork: podNetworkOf(given.podNetwork),
+    proxyMode: given.proxyMode === undefined ? undefined : modeOf(given.proxyMode),
     install: given.install,
     manifests: given.manifests === undefined ? undefined : resolve(given.manifests),
     encryptSecrets,
@@ -167,6 +172,7 @@ interface GivenUpFlags {
   readonly dashboardPort: string;
   readonly nodes: string;
   readonly podNetwork: string;
+  readonly proxyMode?: string;
   readonly install: boolean;
   readonly data: string;
   readonly port: string;
@@ -227,6 +233,10 @@ function upParser(): Parser {
       "--pod-network <mode>",
       "how pods reach those of other nodes: host-gw (routes), vxlan, or none for an add-on of your own",
       "host-gw",
+    )
+    .option(
+      "--proxy-mode <mode>",
+      `of the service proxy: ${PROXY_MODES.join(", ")}; nftables where the kernel has it`,
     )
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
@@ -335,6 +345,12 @@ function podNetworkOf(text: string): PodNetworkMode {
   const mode = podNetworkModeOf(text);
   if (mode !== undefined) return mode;
   throw new FlagError(`--pod-network: ${text} is none of ${POD_NETWORK_MODES.join(", ")}`);
+}
+
+function modeOf(text: string): ProxyMode {
+  const mode = proxyModeOf(text);
+  if (mode !== undefined) return mode;
+  throw new FlagError(`--proxy-mode: ${text} is none of ${PROXY_MODES.join(", ")}`);
 }
 
 /** Names of this command's flags, by what the API server calls them. */

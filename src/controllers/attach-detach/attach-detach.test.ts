@@ -39,12 +39,25 @@ function node(
 describe("may a volume be detached", () => {
   const out = "node.kubernetes.io/out-of-service";
   const rows = [
-    { name: "unmounted", node: node("True", []), want: true },
-    { name: "mounted on a healthy node, however long", node: node("True", [UNIQUE]), want: false },
-    { name: "mounted on a silent node", node: node("Unknown", [UNIQUE]), want: true },
-    { name: "not before six minutes", node: node("Unknown", [UNIQUE]), early: true, want: false },
+    { name: "an unmounted volume is detached", node: node("True", []), want: true },
     {
-      name: "a node out of service",
+      name: "a mounted volume of a healthy node is not detached, however long it waits",
+      node: node("True", [UNIQUE]),
+      want: false,
+    },
+    {
+      name: "a mounted volume of a node of status Unknown is detached after six minutes",
+      node: node("Unknown", [UNIQUE]),
+      want: true,
+    },
+    {
+      name: "a mounted volume of a node of status Unknown is not detached before six minutes",
+      node: node("Unknown", [UNIQUE]),
+      early: true,
+      want: false,
+    },
+    {
+      name: "a mounted volume of a node with the taint out-of-service is detached at once",
       node: node("Unknown", [UNIQUE], [out]),
       early: true,
       want: true,

@@ -45,7 +45,7 @@ const P = pod("p", "a");
 const Q = pod("q", "b");
 const RWO = volume("ReadWriteOnce");
 
-describe("a volume decides", () => {
+describe("attachments of a volume", () => {
   const rows: {
     name: string;
     volume?: typeof RWO;
@@ -62,7 +62,7 @@ describe("a volume decides", () => {
       want: { ops: [] },
     },
     {
-      name: "for one node at a time",
+      name: "a ReadWriteOnce volume waits for its first node (FailedAttachVolume)",
       users: [P, Q],
       attachments: [attachment(node(true, true), [P])],
       want: {
@@ -103,7 +103,7 @@ describe("a volume decides", () => {
       },
     },
     {
-      name: "for many nodes",
+      name: "a ReadWriteMany volume is attached to every node",
       volume: volume("ReadWriteMany"),
       users: [P, Q],
       attachments: [],

@@ -31,13 +31,33 @@ function token(data: Readonly<Record<string, string>> = {}, id = "abcdef"): Draf
 
 describe("tokens that may sign", () => {
   const rows: { name: string; data: Readonly<Record<string, string>>; want: boolean }[] = [
-    { name: "a good one", data: {}, want: true },
-    { name: "not for signing", data: { "usage-bootstrap-signing": "no" }, want: false },
-    { name: "of another id than its name", data: { "token-id": "fedcba" }, want: false },
-    { name: "without a secret", data: { "token-secret": "" }, want: false },
-    { name: "expired", data: { expiration: AT }, want: false },
-    { name: "not yet expired", data: { expiration: "2030-01-01T00:00:01Z" }, want: true },
-    { name: "of a strange time", data: { expiration: "soon" }, want: false },
+    { name: "a complete token signs", data: {}, want: true },
+    {
+      name: "a token without usage-bootstrap-signing does not sign",
+      data: { "usage-bootstrap-signing": "no" },
+      want: false,
+    },
+    {
+      name: "a token whose token-id differs from its name does not sign",
+      data: { "token-id": "fedcba" },
+      want: false,
+    },
+    {
+      name: "a token without token-secret does not sign",
+      data: { "token-secret": "" },
+      want: false,
+    },
+    { name: "a token signs no more once it is expired", data: { expiration: AT }, want: false },
+    {
+      name: "a token signs until it expires",
+      data: { expiration: "2030-01-01T00:00:01Z" },
+      want: true,
+    },
+    {
+      name: "a token with an unreadable expiration does not sign",
+      data: { expiration: "soon" },
+      want: false,
+    },
   ];
   for (const { name, data, want } of rows) {
     test(name, () => assert.equal(signingToken(token(data) as Secret, AT_MS) !== undefined, want));

@@ -32,15 +32,15 @@ function token(
 
 describe("token cleaner decides", () => {
   const rows: { name: string; secret: Secret | undefined; want: OutcomeText }[] = [
-    { name: "gone", secret: undefined, want: { writes: [] } },
-    { name: "for ever", secret: token("aaaaaa"), want: { writes: [] } },
+    { name: "a Secret that is gone needs nothing", secret: undefined, want: { writes: [] } },
+    { name: "a token without expiration is kept", secret: token("aaaaaa"), want: { writes: [] } },
     {
-      name: "later",
+      name: "a token that expires later is looked at again then",
       secret: token("aaaaaa", LATER),
       want: { writes: [], recheckInMs: 3_600_000 },
     },
     {
-      name: "now",
+      name: "an expired token is deleted",
       secret: token("aaaaaa", "2030-01-01T00:00:00Z"),
       want: { writes: ["delete Secret bootstrap-token-aaaaaa"] },
     },
@@ -67,9 +67,14 @@ describe("controller: bootstrap signer decides", () => {
     want: OutcomeText;
     keys?: readonly string[];
   }[] = [
-    { name: "nothing to sign", info: undefined, secrets: [token("aaaaaa")], want: { writes: [] } },
     {
-      name: "by every token that may",
+      name: "without the ConfigMap cluster-info nothing is signed",
+      info: undefined,
+      secrets: [token("aaaaaa")],
+      want: { writes: [] },
+    },
+    {
+      name: "cluster-info is signed by every token that may",
       info: info(config),
       secrets: [token("aaaaaa"), token("bbbbbb", undefined, { "usage-bootstrap-signing": "no" })],
       want: { writes: UPDATE },

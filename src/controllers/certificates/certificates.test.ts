@@ -78,10 +78,22 @@ describe("CertificateSigningRequest: approving", () => {
       spec: { username: "system:node:a" },
       want: ["selfnodeclient", "nodeclient"],
     },
-    { name: "another signer", spec: { signerName: SIGNER.apiServerClient }, want: [] },
-    { name: "a name beside the subject", spec: { names: ["a.example"] }, want: [] },
-    { name: "not a node", spec: { subject: { commonName: "eve" } }, want: [] },
-    { name: "a server's usages", spec: { usages: ["server auth"] }, want: [] },
+    {
+      name: "a request of another signer is left alone",
+      spec: { signerName: SIGNER.apiServerClient },
+      want: [],
+    },
+    { name: "a request with DNS names is left alone", spec: { names: ["a.example"] }, want: [] },
+    {
+      name: "a request whose subject is no node is left alone",
+      spec: { subject: { commonName: "eve" } },
+      want: [],
+    },
+    {
+      name: "a request with usage server auth is left alone",
+      spec: { usages: ["server auth"] },
+      want: [],
+    },
   ];
   for (const { name, spec, want } of rows) {
     test(name, () =>
@@ -89,7 +101,7 @@ describe("CertificateSigningRequest: approving", () => {
     );
   }
 
-  test("who may not is asked about again, ever less often", () => {
+  test("a refused SubjectAccessReview is asked again with backoff", () => {
     const draft = request({}) as CertificateSigningRequest;
     const old = { ...draft, metadata: { name: "r", creationTimestamp: AT } };
     const state = { request: old, tried: ["nodeclient"], granted: undefined } as const;
@@ -156,12 +168,12 @@ describe("CertificateSigningRequest: signing", () => {
       fault: "IP subjectAltNames are not allowed",
     },
     {
-      name: "wrong usages",
+      name: "a request without the usages of its signer fails",
       spec: { usages: ["client auth"] },
       fault: "usages did not match [client auth digital signature key encipherment]",
     },
     {
-      name: "not a node's name",
+      name: "a request whose common name is no node fails",
       spec: { subject: { ...NODE, commonName: "a" } },
       fault: "subject common name does not begin with system:node:",
     },
@@ -237,7 +249,7 @@ describe("CertificateSigningRequest: cleaner", () => {
       keptMs: DAY_MS,
     },
     {
-      name: "expired",
+      name: "a request is deleted once its certificate has expired",
       status: {
         conditions: [{ ...APPROVED, lastUpdateTime: later }],
         certificate: btoa(short),

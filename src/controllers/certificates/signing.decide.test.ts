@@ -13,13 +13,13 @@ const request = build(certificateSigningRequestKind, {
 });
 const STATUS: OutcomeText = { writes: ["update CertificateSigningRequest r/status"] };
 
-describe("a request for a certificate", () => {
-  test("of another signer is left alone", () => {
+describe("CertificateSigningRequest: decide", () => {
+  test("a request of another signer is left alone", () => {
     const outcome = signing.decide({ request, result: { is: "not ours" } }, Date.parse(AT));
     assert.deepEqual(describeOutcome(outcome), { writes: [] });
   });
 
-  test("that is signed gets its certificate", () => {
+  test("a signed request gets status.certificate", () => {
     const result = { is: "signed", certificatePem: "PEM" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
     assert.deepEqual(describeOutcome(outcome), STATUS);
@@ -27,7 +27,7 @@ describe("a request for a certificate", () => {
     assert.deepEqual([status.certificate, status.conditions?.length], [btoa("PEM"), 1]);
   });
 
-  test("that cannot be signed gets the condition Failed with the error", () => {
+  test("a request that cannot be signed gets the condition Failed with the error", () => {
     const result = { is: "invalid", fault: "no" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
     assert.deepEqual(describeOutcome(outcome), STATUS);
@@ -40,5 +40,6 @@ describe("a request for a certificate", () => {
     });
   });
 
-  test("that is gone", () => assert.deepEqual(signing.decide(undefined, 0), {}));
+  test("a request that is gone needs nothing", () =>
+    assert.deepEqual(signing.decide(undefined, 0), {}));
 });

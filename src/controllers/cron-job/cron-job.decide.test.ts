@@ -63,30 +63,30 @@ const RUNNING = job("tick-early");
 
 const rows: readonly Row[] = [
   {
-    name: "not yet",
+    name: "no Job is started before its time",
     at: "2030-01-01T00:59:59Z",
     want: { writes: [], recheckInMs: 1_100 },
   },
   {
-    name: "on time",
+    name: "a Job is started at its time",
     at: "2030-01-01T01:00:00Z",
     want: { writes: STARTED(AT_ONE), recheckInMs: HOUR_MS + 100 },
     lastScheduleTime: "2030-01-01T01:00:00Z",
   },
   {
-    name: "started already",
+    name: "a Job that was started for this time is not started again",
     at: "2030-01-01T01:00:01Z",
     status: { lastScheduleTime: "2030-01-01T01:00:00Z" },
     want: { writes: [], recheckInMs: HOUR_MS - 900 },
   },
   {
-    name: "of several missed ones only the last is made up for",
+    name: "of several missed times only the last starts a Job",
     at: "2030-01-01T03:30:00Z",
     want: { writes: STARTED(AT_ONE + 120), recheckInMs: 30 * MINUTE_MS + 100 },
     lastScheduleTime: "2030-01-01T03:00:00Z",
   },
   {
-    name: "more than a hundred missed are complained of, and the last is made up for",
+    name: "more than a hundred missed times give a warning event, and the last starts a Job",
     at: "2030-01-06T03:30:00Z",
     want: {
       writes: STARTED(AT_ONE + 122 * 60),
@@ -103,13 +103,13 @@ const rows: readonly Row[] = [
     want: { writes: [], recheckInMs: 59 * MINUTE_MS + 29_100 },
   },
   {
-    name: "suspended",
+    name: "a suspended CronJob starts nothing",
     at: "2030-01-01T01:00:00Z",
     spec: { suspend: true },
     want: { writes: [] },
   },
   {
-    name: "one is running and two must not",
+    name: "concurrencyPolicy Forbid starts nothing while a Job runs",
     at: "2030-01-01T01:00:00Z",
     spec: { concurrencyPolicy: "Forbid" },
     status: { active: [listed(RUNNING)] },
@@ -123,7 +123,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one is running and is replaced",
+    name: "concurrencyPolicy Replace deletes the running Job",
     at: "2030-01-01T01:00:00Z",
     spec: { concurrencyPolicy: "Replace" },
     status: { active: [listed(RUNNING)] },
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one that has ended leaves the list",
+    name: "a Job that has ended is removed from status.active",
     at: "2030-01-01T00:30:00Z",
     status: { active: [listed(job("a", "Complete"))] },
     jobs: [job("a", "Complete")],
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "one that is gone leaves it too",
+    name: "a Job that is gone is removed from status.active",
     at: "2030-01-01T00:30:00Z",
     status: { active: [listed(RUNNING)] },
     want: {

@@ -17,21 +17,21 @@ const rows: readonly {
   readonly nextInSeconds: number;
 }[] = [
   {
-    name: "not yet",
+    name: "no start is due before the first time",
     schedule: "0 * * * *",
     now: "2030-01-01T00:59:59Z",
     due: "none",
     nextInSeconds: 1.1,
   },
   {
-    name: "on time",
+    name: "a start is due at its time",
     schedule: "0 * * * *",
     now: "2030-01-01T01:00:00Z",
     due: "2030-01-01T01:00:00Z",
     nextInSeconds: 3600.1,
   },
   {
-    name: "started already",
+    name: "no start is due after lastScheduleTime",
     schedule: "0 * * * *",
     last: "2030-01-01T01:00:00Z",
     now: "2030-01-01T01:00:10Z",
@@ -39,7 +39,7 @@ const rows: readonly {
     nextInSeconds: 3590.1,
   },
   {
-    name: "of several missed ones the latest",
+    name: "of several missed times the latest is due",
     schedule: "0 * * * *",
     last: "2030-01-01T01:00:00Z",
     now: "2030-01-01T05:20:00Z",
@@ -88,7 +88,7 @@ const rows: readonly {
   },
 ];
 
-describe("dueStart: due start", () => {
+describe("dueStart of a CronJob", () => {
   for (const { name, schedule, last, deadline, now, due, nextInSeconds } of rows) {
     test(name, () => {
       const cronJob = {

@@ -81,20 +81,20 @@ const rows: {
   recheckInMs?: number;
 }[] = [
   {
-    name: "one for each node",
+    name: "a pod is created for each node without one",
     nodes: [node("a"), node("b")],
     pods: [{ name: "x", on: "a" }],
     want: ["create Pod agent-"],
     status: { desiredNumberScheduled: 2, currentNumberScheduled: 1, numberReady: 1 },
   },
   {
-    name: "not where a taint forbids it",
+    name: "no pod is created on a node whose taint is not tolerated",
     nodes: [node("a", "example.com/mine")],
     pods: [],
     want: [],
   },
   {
-    name: "of two on a node the younger goes",
+    name: "of two pods on a node the younger is deleted",
     nodes: [node("a")],
     pods: [
       { name: "young", on: "a", created: "2030-01-01T00:40:00Z" },
@@ -103,7 +103,7 @@ const rows: {
     want: ["delete Pod young"],
   },
   {
-    name: "one that failed is replaced at once",
+    name: "a failed pod is deleted (FailedDaemonPod)",
     nodes: [node("a")],
     pods: [{ name: "x", on: "a", phase: "Failed", ready: false, created: NOW }],
     want: ["delete Pod x"],
@@ -120,7 +120,7 @@ const rows: {
     recheckInMs: 8_000,
   },
   {
-    name: "one that succeeded is replaced too",
+    name: "a succeeded pod is deleted (SucceededDaemonPod)",
     nodes: [node("a")],
     pods: [{ name: "x", on: "a", phase: "Succeeded", ready: false }],
     want: ["delete Pod x"],
@@ -159,7 +159,7 @@ const rows: {
     want: ["create Pod agent-"],
   },
   {
-    name: "and the old one goes when the new one is available",
+    name: "maxSurge: the old pod is deleted when the new one is available",
     spec: {
       updateStrategy: {
         type: "RollingUpdate",

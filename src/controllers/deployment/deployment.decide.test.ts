@@ -87,7 +87,7 @@ const rows: {
     want: ["create ReplicaSet web-HASH"],
   },
   {
-    name: "one that is paused gets none",
+    name: "a paused Deployment gets no ReplicaSet",
     spec: { paused: true },
     sets: [],
     want: [],

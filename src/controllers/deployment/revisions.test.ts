@@ -18,8 +18,8 @@ describe("revisions of a deployment", () => {
     readonly next: bigint;
     readonly last: bigint;
   }[] = [
-    { name: "none", has: [], next: 1n, last: 0n },
-    { name: "one", has: ["4"], next: 5n, last: 0n },
+    { name: "the first revision is 1", has: [], next: 1n, last: 0n },
+    { name: "the next revision is one more than the only one", has: ["4"], next: 5n, last: 0n },
     { name: "the highest counts, in any order", has: ["10", "9", "2"], next: 11n, last: 9n },
     {
       name: "more digits than a double holds",
@@ -28,7 +28,12 @@ describe("revisions of a deployment", () => {
       last: 3546343826724305831n,
     },
     { name: "a word is no revision", has: ["one", undefined, "-3", "2"], next: 3n, last: 0n },
-    { name: "nor is what 64 bits cannot hold", has: ["9223372036854775808"], next: 1n, last: 0n },
+    {
+      name: "a number that 64 bits cannot hold is no revision",
+      has: ["9223372036854775808"],
+      next: 1n,
+      last: 0n,
+    },
   ];
   for (const { name, has, next, last } of rows) {
     test(name, () => {

@@ -40,19 +40,23 @@ function set(name: string, size: number, available = size, max?: number): Replic
   };
 }
 
-describe("Deployment: limits of a strategy", () => {
+describe("Deployment: maxSurge, maxUnavailable and minAvailable", () => {
   const rows: { name: string; of: Deployment; want: readonly number[] }[] = [
-    { name: "numbers", of: deployment(10, 3, 2), want: [3, 2, 8] },
+    { name: "numbers are taken as they are", of: deployment(10, 3, 2), want: [3, 2, 8] },
     {
-      name: "shares: surge up, unavailability down",
+      name: "percentages of maxSurge are rounded up, of maxUnavailable down",
       of: deployment(10, "25%", "25%"),
       want: [3, 2, 8],
     },
-    { name: "neither: one may be missing", of: deployment(10, 0, 0), want: [0, 1, 9] },
+    { name: "maxUnavailable is 1 if both are 0", of: deployment(10, 0, 0), want: [0, 1, 9] },
     { name: "a share that comes to nothing", of: deployment(1, "0%", "10%"), want: [0, 1, 0] },
     { name: "no more missing than there are", of: deployment(2, 0, 5), want: [0, 2, 0] },
-    { name: "recreate knows none", of: deployment(10, 3, 2, "Recreate"), want: [0, 0, 0] },
-    { name: "nothing wanted", of: deployment(0, 3, 2), want: [3, 0, 0] },
+    {
+      name: "strategy Recreate has no limits",
+      of: deployment(10, 3, 2, "Recreate"),
+      want: [0, 0, 0],
+    },
+    { name: "maxUnavailable is 0 with 0 replicas", of: deployment(0, 3, 2), want: [3, 0, 0] },
   ];
   for (const { name, of, want } of rows) {
     test(name, () => assert.deepEqual([maxSurge(of), maxUnavailable(of), minAvailable(of)], want));
@@ -75,7 +79,7 @@ describe("Deployment: a step of a rolling update", () => {
       want: { new: 3 },
     },
     {
-      name: "then old pods go as far as enough are available",
+      name: "old pods are deleted as far as enough are available",
       of: deployment(10, 3, 2),
       current: set("new", 3, 0),
       old: [set("o", 10)],
@@ -116,9 +120,15 @@ describe("Deployment: a step of a rolling update", () => {
       old: [],
       want: { new: 5 },
     },
-    { name: "done", of: deployment(5, 1, 1), current: set("new", 5), old: [set("o", 0)], want: {} },
     {
-      name: "surge alone",
+      name: "a complete rollout changes nothing",
+      of: deployment(5, 1, 1),
+      current: set("new", 5),
+      old: [set("o", 0)],
+      want: {},
+    },
+    {
+      name: "with maxUnavailable 0 an old replica goes for each new available one",
       of: deployment(3, 1, 0),
       current: set("new", 1, 1),
       old: [set("o", 3)],
@@ -140,7 +150,7 @@ describe("Deployment: scaling in proportion", () => {
     want: Record<string, number>;
   }[] = [
     {
-      name: "one set with pods takes it all",
+      name: "the only ReplicaSet with pods gets all replicas",
       of: deployment(10, 2, 2),
       current: set("new", 5, 5, 7),
       old: [set("o", 0)],
@@ -166,7 +176,7 @@ describe("Deployment: scaling in proportion", () => {
       want: { o: 5, new: 3 },
     },
     {
-      name: "to nothing",
+      name: "0 replicas scale every ReplicaSet to 0",
       of: deployment(0, 3, 2),
       ...midway,
       want: { o: 0, new: 0 },

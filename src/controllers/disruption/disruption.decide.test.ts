@@ -50,29 +50,45 @@ const UNMANAGED =
 
 const rows: readonly Row[] = [
   {
-    name: "so many must stay",
+    name: "minAvailable 2 of 3 healthy pods allows one disruption",
     spec: { minAvailable: 2 },
     want: [1, 3, 2, 4],
     reason: "SufficientPods",
   },
-  { name: "none to spare", spec: { minAvailable: 3 }, want: [0, 3, 3, 4] },
-  { name: "a share must stay, rounded up", spec: { minAvailable: "30%" }, want: [1, 3, 2, 4] },
-  { name: "so many may go", spec: { maxUnavailable: 2 }, want: [1, 3, 2, 4] },
-  { name: "a share may go, rounded up", spec: { maxUnavailable: "30%" }, want: [1, 3, 2, 4] },
   {
-    name: "more may go than there are",
+    name: "minAvailable 3 of 3 healthy pods allows none",
+    spec: { minAvailable: 3 },
+    want: [0, 3, 3, 4],
+  },
+  {
+    name: "a percentage of minAvailable is rounded up",
+    spec: { minAvailable: "30%" },
+    want: [1, 3, 2, 4],
+  },
+  {
+    name: "maxUnavailable 2 of 4 pods allows one with 3 healthy",
+    spec: { maxUnavailable: 2 },
+    want: [1, 3, 2, 4],
+  },
+  {
+    name: "a percentage of maxUnavailable is rounded up",
+    spec: { maxUnavailable: "30%" },
+    want: [1, 3, 2, 4],
+  },
+  {
+    name: "maxUnavailable above the number of pods allows all",
     spec: { maxUnavailable: 9 },
     want: [3, 3, 0, 4],
     reason: "SufficientPods",
   },
   {
-    name: "one on its way out is not healthy",
+    name: "a pod that is being deleted is not healthy",
     spec: { minAvailable: 2 },
     pods: [pod("a"), pod("b"), pod("c", "going")],
     want: [0, 2, 2, 3],
   },
   {
-    name: "nothing matches",
+    name: "a budget without matching pods records NoPods",
     spec: { minAvailable: 1 },
     pods: [],
     scale: { expected: 0, unmanaged: false },

@@ -17,7 +17,7 @@ const target = (seconds: number, more: Partial<PodCondition> = {}): PodCondition
   ...more,
 });
 
-describe("a pod that was to be disrupted", () => {
+describe("condition DisruptionTarget of a pod", () => {
   const nothing: OutcomeText = { writes: [] };
   const rows: {
     name: string;
@@ -26,17 +26,39 @@ describe("a pod that was to be disrupted", () => {
     going?: boolean;
     want: OutcomeText;
   }[] = [
-    { name: "was not", want: nothing },
-    { name: "lately", condition: target(100), want: { writes: [], recheckInMs: 20_000 } },
-    { name: "and is not", condition: target(120), want: { writes: ["update Pod p/status"] } },
-    { name: "is", condition: target(120), going: true, want: nothing },
-    { name: "has ended", condition: target(120), phase: "Failed", want: nothing },
+    { name: "a pod without the condition needs nothing", want: nothing },
     {
-      name: "its kubelet says so",
+      name: "a pod that was to be deleted less than two minutes ago is looked at again then",
+      condition: target(100),
+      want: { writes: [], recheckInMs: 20_000 },
+    },
+    {
+      name: "the condition of a pod that was not deleted within two minutes is set to False",
+      condition: target(120),
+      want: { writes: ["update Pod p/status"] },
+    },
+    {
+      name: "a pod that is being deleted keeps its condition",
+      condition: target(120),
+      going: true,
+      want: nothing,
+    },
+    {
+      name: "a pod that has ended keeps its condition",
+      condition: target(120),
+      phase: "Failed",
+      want: nothing,
+    },
+    {
+      name: "a condition that the kubelet set (TerminationByKubelet) is kept",
       condition: target(120, { reason: "TerminationByKubelet" }),
       want: nothing,
     },
-    { name: "no longer", condition: target(120, { status: "False" }), want: nothing },
+    {
+      name: "a condition that is False needs nothing",
+      condition: target(120, { status: "False" }),
+      want: nothing,
+    },
   ];
   for (const { name, condition, phase, going, want } of rows) {
     test(name, () => {

@@ -43,13 +43,13 @@ const rows: {
   want: readonly string[];
 }[] = [
   {
-    name: "one for each family",
+    name: "one EndpointSlice is created for each address family",
     endpoints: endpoints(),
     service: service(),
     want: ["create EndpointSlice own-", "create EndpointSlice own-"],
   },
   {
-    name: "one that is there takes the new content",
+    name: "an existing EndpointSlice is updated",
     endpoints: endpoints(),
     service: service(),
     slices: [stale],
@@ -62,21 +62,26 @@ const rows: {
     slices: [stale],
     want: ["delete EndpointSlice own-x"],
   },
-  { name: "not without a service", endpoints: endpoints(), service: undefined, want: [] },
   {
-    name: "not if it says so",
+    name: "Endpoints without a Service are not mirrored",
+    endpoints: endpoints(),
+    service: undefined,
+    want: [],
+  },
+  {
+    name: "Endpoints with the label skip-mirror are not mirrored",
     endpoints: endpoints({ labels: { [SKIP]: "true" } }),
     service: service(),
     want: [],
   },
   {
-    name: "not what only elects a leader",
+    name: "Endpoints of leader election are not mirrored",
     endpoints: endpoints({ annotations: { [LEADER]: "{}" } }),
     service: service(),
     want: [],
   },
   {
-    name: "nothing left to mirror",
+    name: "EndpointSlices are deleted with their Endpoints",
     endpoints: undefined,
     service: service(),
     slices: [stale],
@@ -84,7 +89,7 @@ const rows: {
   },
 ];
 
-describe("endpoints that people write", () => {
+describe("EndpointSlice mirroring of Endpoints", () => {
   for (const { name, endpoints: from, service: of, slices = [], want } of rows) {
     test(name, () => {
       const state = { endpoints: from, service: of, slices };

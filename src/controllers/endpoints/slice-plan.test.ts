@@ -32,14 +32,14 @@ const rows: readonly {
     created: [4, 4, 2],
   },
   {
-    name: "nothing changes",
+    name: "unchanged endpoints keep their slice",
     existing: [slice("a", range(1, 3))],
     desired: range(1, 3),
     kept: { a: 3 },
     created: [],
   },
   {
-    name: "one more goes where there is just room",
+    name: "a new endpoint goes into the fullest slice that has room",
     existing: [slice("a", range(1, 2)), slice("b", range(3, 5))],
     desired: range(1, 6),
     kept: { a: 2, b: 4 },
@@ -69,7 +69,7 @@ const rows: readonly {
   },
 ];
 
-describe("planSlices: slice plan", () => {
+describe("planSlices of EndpointSlices", () => {
   for (const { name, existing, desired, kept, created, deleted = [] } of rows) {
     test(name, () => {
       const plan = planSlices(existing, desired, 4, () => false);

@@ -55,13 +55,13 @@ const rows: readonly {
     want: [{ notReadyAddresses: [address("10.0.0.1")], ports: [http] }],
   },
   {
-    name: "without ports",
+    name: "addresses without ports make a subset of their own",
     given: [{ addresses: [address("10.0.0.1")] }],
     want: [{ addresses: [address("10.0.0.1")] }],
   },
 ];
 
-describe("addressCount: subsets", () => {
+describe("packSubsets of Endpoints", () => {
   for (const { name, given, want } of rows) {
     test(name, () => assert.deepEqual(packSubsets(given), want));
   }

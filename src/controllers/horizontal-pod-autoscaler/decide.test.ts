@@ -50,13 +50,13 @@ const rows: {
   conditions: readonly string[];
 }[] = [
   {
-    name: "no target",
+    name: "a missing scale gives FailedGetScale",
     state: { scale: { ok: false, error: "gone", isMissing: false } },
     want: { writes: STATUS, events: ["Warning FailedGetScale: gone"] },
     conditions: ["AbleToScale False FailedGetScale"],
   },
   {
-    name: "switched off",
+    name: "a scale of 0 replicas gives ScalingDisabled",
     state: { scale: scaleOf(0) },
     want: { writes: STATUS },
     conditions: ["AbleToScale True SucceededGetScale", "ScalingActive False ScalingDisabled"],
@@ -98,7 +98,7 @@ const rows: {
     ],
   },
   {
-    name: "just right",
+    name: "a metric within tolerance gives DesiredWithinRange",
     state: { measured: [{ ok: true, totalMilli: 30_000 }] },
     want: { writes: STATUS },
     conditions: [
@@ -108,7 +108,7 @@ const rows: {
     ],
   },
   {
-    name: "all metrics fail",
+    name: "failing metrics give FailedGetExternalMetric",
     state: { measured: [{ ok: false, error: "no" }] },
     want: {
       writes: STATUS,
@@ -124,7 +124,7 @@ const rows: {
   },
 ];
 
-describe("HorizontalPodAutoscaler: an autoscaler decides", () => {
+describe("HorizontalPodAutoscaler: decide", () => {
   for (const { name, state, want, to, conditions } of rows) {
     test(name, () => {
       const whole: AutoscalerState = {

@@ -45,14 +45,26 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     { name: "twice the target doubles", usages: [1000, 1000], want: 4 },
     { name: "half the target halves", usages: [250, 250], want: 1 },
     { name: "within tolerance nothing changes", usages: [540, 540], want: 2 },
-    { name: "just beyond it does", usages: [560, 560], want: 3 },
+    { name: "just beyond the tolerance the replicas change", usages: [560, 560], want: 3 },
     { name: "parts are rounded up", usages: [600, 600, 600], want: 4 },
     { name: "pods that fail are not counted", usages: [1000, "failed"], want: 2 },
-    { name: "missing ones are idle on the way up", usages: [1000, 1000, "missing"], want: 4 },
-    { name: "and busy on the way down", usages: [100, "missing"], want: 2 },
-    { name: "pending ones soften the way up", usages: [1000, "pending"], want: 2 },
-    { name: "as do those that have just started", usages: [2000, "starting"], want: 4 },
-    { name: "on the way down they do not count", usages: [100, 100, "pending"], want: 1 },
+    {
+      name: "pods without metrics count as idle on the way up",
+      usages: [1000, 1000, "missing"],
+      want: 4,
+    },
+    {
+      name: "a pod without metrics counts as busy on the way down",
+      usages: [100, "missing"],
+      want: 2,
+    },
+    { name: "pending pods count as idle on the way up", usages: [1000, "pending"], want: 2 },
+    {
+      name: "pods that have just started count as idle on the way up",
+      usages: [2000, "starting"],
+      want: 4,
+    },
+    { name: "pending pods do not count on the way down", usages: [100, 100, "pending"], want: 1 },
   ];
   for (const { name, usages, want } of rows) {
     test(name, () => {
@@ -94,7 +106,7 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     ]);
   });
 
-  test("one number for all", () => {
+  test("replicasForValue and replicasForShare divide one number for all pods", () => {
     const pods = [pod("p0", 1), pod("p1", 1)];
     const value = replicasForValue(2, pods, 30_000, 10_000, tolerances);
     assert.deepEqual(value, { ok: true, replicas: 6, usageMilli: 30_000 });
@@ -103,7 +115,7 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
   });
 });
 
-describe("how long a pod is starting", () => {
+describe("cpuInitializationMs: how long a pod is starting", () => {
   const at = (secondsAgo: number): string => timeFromMs(AT_MS - secondsAgo * 1000);
   interface Row {
     readonly name: string;
@@ -115,30 +127,42 @@ describe("how long a pod is starting", () => {
   }
   const rows: readonly Row[] = [
     {
-      name: "young and ready for a window",
+      name: "a young pod that was ready for a whole metrics window counts",
       startedAgo: 60,
       changedAgo: 30,
       ready: "True",
       counts: true,
     },
     {
-      name: "young, not ready for a window",
+      name: "a young pod that was not ready for a whole metrics window does not count",
       startedAgo: 60,
       changedAgo: 29,
       ready: "True",
       counts: false,
     },
-    { name: "young and down", startedAgo: 299, changedAgo: 200, ready: "False", counts: false },
     {
-      name: "old, down since its start",
+      name: "a young pod that is not ready does not count",
+      startedAgo: 299,
+      changedAgo: 200,
+      ready: "False",
+      counts: false,
+    },
+    {
+      name: "an old pod that was never ready does not count",
       startedAgo: 300,
       changedAgo: 271,
       ready: "False",
       counts: false,
     },
-    { name: "old, was up before", startedAgo: 300, changedAgo: 270, ready: "False", counts: true },
     {
-      name: "a shorter initialization",
+      name: "an old pod that was ready before counts",
+      startedAgo: 300,
+      changedAgo: 270,
+      ready: "False",
+      counts: true,
+    },
+    {
+      name: "a shorter initialization period lets a pod count sooner",
       startedAgo: 60,
       changedAgo: 20,
       ready: "True",
@@ -146,7 +170,7 @@ describe("how long a pod is starting", () => {
       counts: true,
     },
     {
-      name: "a longer one",
+      name: "a longer initialization period lets a pod count later",
       startedAgo: 500,
       changedAgo: 20,
       ready: "True",
@@ -154,7 +178,7 @@ describe("how long a pod is starting", () => {
       counts: false,
     },
     {
-      name: "a longer delay of readiness",
+      name: "a longer initialReadinessDelayMs lets a pod count later",
       startedAgo: 300,
       changedAgo: 200,
       ready: "False",
@@ -162,7 +186,7 @@ describe("how long a pod is starting", () => {
       counts: false,
     },
     {
-      name: "no delay of readiness",
+      name: "an initialReadinessDelayMs of 0 lets a pod count",
       startedAgo: 300,
       changedAgo: 290,
       ready: "False",
@@ -214,23 +238,35 @@ describe("HorizontalPodAutoscaler: limits", () => {
     history?: History;
     want: readonly [number, string, string];
   }[] = [
-    { name: "free", wanted: 6, want: [6, "ReadyForNewScale", "DesiredWithinRange"] },
     {
-      name: "too many",
+      name: "a number within the limits is taken",
+      wanted: 6,
+      want: [6, "ReadyForNewScale", "DesiredWithinRange"],
+    },
+    {
+      name: "more than maxReplicas gives TooManyReplicas",
       wanted: 60,
       current: 18,
       want: [20, "ReadyForNewScale", "TooManyReplicas"],
     },
-    { name: "too few", wanted: 1, want: [2, "ReadyForNewScale", "TooFewReplicas"] },
-    { name: "at most double", wanted: 15, want: [10, "ReadyForNewScale", "ScaleUpLimit"] },
     {
-      name: "a higher one of late holds it up",
+      name: "fewer than minReplicas gives TooFewReplicas",
+      wanted: 1,
+      want: [2, "ReadyForNewScale", "TooFewReplicas"],
+    },
+    {
+      name: "the replicas at most double at once (ScaleUpLimit)",
+      wanted: 15,
+      want: [10, "ReadyForNewScale", "ScaleUpLimit"],
+    },
+    {
+      name: "a higher recommendation of the last five minutes holds it (ScaleDownStabilized)",
       wanted: 3,
       history: { ...none, recommendations: [ago(5, 299)] },
       want: [5, "ScaleDownStabilized", "DesiredWithinRange"],
     },
     {
-      name: "one of long ago does not",
+      name: "a recommendation of more than five minutes ago does not hold it",
       wanted: 3,
       history: { ...none, recommendations: [ago(5, 301)] },
       want: [3, "ReadyForNewScale", "DesiredWithinRange"],
@@ -255,13 +291,13 @@ describe("HorizontalPodAutoscaler: limits", () => {
       want: [5, "ReadyForNewScale", "ScaleUpLimit"],
     },
     {
-      name: "down by policy",
+      name: "a scaleDown policy limits the step (ScaleDownLimit)",
       wanted: 2,
       behavior: rate(1, "Min"),
       want: [4, "ReadyForNewScale", "ScaleDownLimit"],
     },
     {
-      name: "never down",
+      name: "selectPolicy Disabled never scales down",
       wanted: 2,
       behavior: rate(1, "Disabled"),
       want: [5, "ReadyForNewScale", "ScaleDownLimit"],
@@ -375,7 +411,7 @@ describe("HorizontalPodAutoscaler: autoscaler in a cluster", () => {
   });
 });
 
-test("how often, how exactly and how calmly, flags may say", async () => {
+test("HorizontalPodAutoscaler settings: sync period, tolerance and downscale stabilization", async () => {
   const load = { milli: 560 };
   const settings = {
     ...DEFAULT_SETTINGS,

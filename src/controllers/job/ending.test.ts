@@ -65,11 +65,15 @@ const rows: readonly {
   readonly pods?: readonly PodFacts[];
   readonly want: string | undefined;
 }[] = [
-  { name: "nothing has happened", want: undefined },
-  { name: "as many failures as allowed", pods: [{}], want: undefined },
-  { name: "one failure too many", pods: [{}, {}], want: "BackoffLimitExceeded" },
+  { name: "a Job without pods goes on", want: undefined },
+  { name: "as many failures as backoffLimit go on", pods: [{}], want: undefined },
   {
-    name: "failures counted before count",
+    name: "one failure above backoffLimit is BackoffLimitExceeded",
+    pods: [{}, {}],
+    want: "BackoffLimitExceeded",
+  },
+  {
+    name: "failures of status.failed count for backoffLimit",
     status: { failed: 1 },
     pods: [{}],
     want: "BackoffLimitExceeded",
@@ -80,10 +84,18 @@ const rows: readonly {
     pods: [{ isCounted: true }],
     want: undefined,
   },
-  { name: "out of time", spec: { activeDeadlineSeconds: 3600 }, want: "DeadlineExceeded" },
-  { name: "almost out of time", spec: { activeDeadlineSeconds: 3601 }, want: undefined },
   {
-    name: "time does not run while it is suspended",
+    name: "a Job at its activeDeadlineSeconds is DeadlineExceeded",
+    spec: { activeDeadlineSeconds: 3600 },
+    want: "DeadlineExceeded",
+  },
+  {
+    name: "a Job before its activeDeadlineSeconds goes on",
+    spec: { activeDeadlineSeconds: 3601 },
+    want: undefined,
+  },
+  {
+    name: "activeDeadlineSeconds does not run while the Job is suspended",
     spec: { activeDeadlineSeconds: 1, suspend: true },
     want: undefined,
   },
@@ -156,7 +168,7 @@ const rows: readonly {
   },
 ];
 
-describe("the end of a job", () => {
+describe("endingOf a Job", () => {
   for (const { name, spec = {}, status, pods = [], want } of rows) {
     test(name, () => {
       const tally = tallyOf(job(spec, status), pods.map(pod));
@@ -175,7 +187,7 @@ const pauses: readonly [
   ["ten seconds after the first", [], ["00:59:55"], 5],
   ["twice as long after the second", [], ["00:59:00", "00:59:55"], 15],
   ["ten minutes at most", [], Array.from({ length: 12 }, (_, i) => `00:50:${10 + i}`), 21],
-  ["over by now", [], ["00:00:00"], 0],
+  ["the pause is over after its time", [], ["00:00:00"], 0],
   ["a success starts afresh", ["00:59:50"], ["00:58:00", "00:59:55"], 5],
   ["a success after it ends it", ["00:59:58"], ["00:59:55"], 0],
 ];

@@ -12,7 +12,7 @@ const rows: readonly [text: string, completions: number, want: string][] = [
 ];
 
 for (const [text, completions, want] of rows) {
-  test(`indexes ${JSON.stringify(text)} below ${completions} are ${JSON.stringify(want)}`, () => {
+  test(`completedIndexes ${JSON.stringify(text)} below ${completions} are ${JSON.stringify(want)}`, () => {
     assert.equal(formatIndexes(readIndexes(text, completions)), want);
   });
 }

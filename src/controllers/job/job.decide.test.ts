@@ -96,38 +96,38 @@ const rows: readonly Row[] = [
     want: { writes: ["create Pod work-", STATUS] },
   },
   {
-    name: "managedBy another controller",
+    name: "a Job with managedBy of another controller is left alone",
     job: job({ managedBy: "example.com/x" }),
     want: { writes: [] },
   },
   {
-    name: "over",
+    name: "a Job with condition Complete needs nothing",
     job: job({}, { conditions: [said("Complete", "")] }),
     want: { writes: [] },
   },
   {
-    name: "suspended: what runs is stopped and let go",
+    name: "a suspended Job deletes its running pods and their finalizers",
     job: job({ suspend: true }),
     pods: [{ name: "a" }],
     want: { writes: ["patch Pod a", "delete Pod a", STATUS] },
     status: { active: 0, terminating: 1 },
   },
   {
-    name: "one that ended is noted first and let go then",
+    name: "a pod that ended is in uncountedTerminatedPods before its finalizer goes",
     job: job({}, { active: 1 }),
     pods: [{ name: "a", phase: "Succeeded" }],
     want: { writes: [STATUS, "patch Pod a"] },
     status: { uncountedTerminatedPods: { succeeded: ["uid-a"] } },
   },
   {
-    name: "one that was noted and let go is counted",
+    name: "an uncounted pod without its finalizer is counted",
     job: job({ completions: 2 }, { active: 1, uncountedTerminatedPods: { succeeded: ["uid-a"] } }),
     pods: [{ name: "a", phase: "Succeeded", isUntracked: true }, { name: "b" }],
     want: { writes: [STATUS] },
     status: { succeeded: 1, uncountedTerminatedPods: {} },
   },
   {
-    name: "a failure is replaced after ten seconds",
+    name: "a failed pod is not replaced before ten seconds have passed",
     job: job({}, { failed: 1 }),
     setbacks: {
       uid: "uid-work",
@@ -138,7 +138,7 @@ const rows: readonly Row[] = [
     want: { writes: [], recheckInMs: 6_000 },
   },
   {
-    name: "and then it is",
+    name: "a failed pod is replaced when ten seconds have passed",
     job: job({}, { failed: 1 }),
     setbacks: {
       uid: "uid-work",
@@ -173,7 +173,7 @@ const rows: readonly Row[] = [
     status: { conditions: [{}, said("Failed", "BackoffLimitExceeded", "too many")] },
   },
   {
-    name: "out of time",
+    name: "a Job at its activeDeadlineSeconds deletes its pods and fails",
     job: job({ activeDeadlineSeconds: 60 }, { active: 1 }),
     pods: [{ name: "a" }],
     want: { writes: ["delete Pod a", STATUS, "patch Pod a"] },

@@ -28,9 +28,13 @@ const rows: {
   events?: readonly string[];
   remember?: readonly number[];
 }[] = [
-  { name: "all have theirs", nodes: [node("a", "10.0.0.0/24")], want: {} },
   {
-    name: "in turn, past what is taken",
+    name: "nodes that have their podCIDR are left alone",
+    nodes: [node("a", "10.0.0.0/24")],
+    want: {},
+  },
+  {
+    name: "podCIDRs are given in turn, past those that are taken",
     nodes: [node("a", "10.0.0.0/24"), node("b"), node("c")],
     want: { b: ["10.0.1.0/24"], c: ["10.0.2.0/24"] },
     remember: [3],
@@ -50,7 +54,7 @@ const rows: {
     remember: [1],
   },
   {
-    name: "one of each family",
+    name: "a node gets one podCIDR of each family",
     pools: [V4, V6],
     nodes: [node("a")],
     want: { a: ["10.0.0.0/24", "fd00::/64"] },
@@ -66,7 +70,7 @@ const rows: {
   },
 ];
 
-describe("ranges for nodes", () => {
+describe("podCIDRs of nodes", () => {
   for (const { name, pools = [V4], reserved = [], nodes, cursors, want, ...row } of rows) {
     test(name, () => {
       const state = { nodes, cursors: cursors ?? pools.map(() => 0) };

@@ -35,7 +35,7 @@ describe("node IPAM: a pool", () => {
     );
   });
 
-  test("which parts a range touches", () => {
+  test("partsWithin finds the parts that a CIDR overlaps", () => {
     const ten = pool("10.244.0.0/16", 24);
     assert.deepEqual(partsWithin(ten, "10.244.3.0/24"), [3, 3]);
     assert.deepEqual(partsWithin(ten, "10.244.4.0/22"), [4, 7]);

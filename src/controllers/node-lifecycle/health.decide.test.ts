@@ -59,7 +59,7 @@ describe("the health of a node", () => {
     ready?: string;
   }[] = [
     {
-      name: "heartbeat in time",
+      name: "a node with a heartbeat in time is left alone",
       node: node("True"),
       afterMs: 50_000,
       want: { writes: [], recheckInMs: 1 },
@@ -85,7 +85,7 @@ describe("the health of a node", () => {
       want: { writes: [], recheckInMs: 1 },
     },
     {
-      name: "and then none",
+      name: "a node that never reported becomes Unknown (NodeStatusNeverUpdated)",
       node: node(undefined),
       afterMs: 60_001,
       want: { writes: ["update Node n/status"] },
@@ -98,7 +98,7 @@ describe("the health of a node", () => {
       want: { writes: ["update Node n", "update Pod p/status"] },
     },
     {
-      name: "one that is well loses its taint",
+      name: "a ready node loses the taint unreachable",
       node: node("True", [UNREACHABLE]),
       afterMs: 1_000,
       want: { writes: ["update Node n"], recheckInMs: 49_001 },

@@ -157,7 +157,7 @@ describe("node health", () => {
   });
 });
 
-describe("taints against scheduling", () => {
+describe("NoSchedule taints of node conditions", () => {
   const other = { key: "mine", effect: "NoSchedule" } as const;
   const pressure = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" } as const;
   const rows: {
@@ -168,30 +168,36 @@ describe("taints against scheduling", () => {
     unschedulable?: boolean;
     want: string[] | undefined;
   }[] = [
-    { name: "nothing to do", taints: [other], type: "Ready", status: "True", want: undefined },
     {
-      name: "a condition appears",
+      name: "a ready node keeps its own taints",
+      taints: [other],
+      type: "Ready",
+      status: "True",
+      want: undefined,
+    },
+    {
+      name: "DiskPressure adds its taint",
       taints: [other],
       type: "DiskPressure",
       status: "True",
       want: ["mine", "node.kubernetes.io/disk-pressure"],
     },
     {
-      name: "a condition goes",
+      name: "MemoryPressure that ends removes its taint",
       taints: [pressure, other],
       type: "MemoryPressure",
       status: "False",
       want: ["mine"],
     },
     {
-      name: "it is there",
+      name: "a taint that the node has is not added again",
       taints: [pressure],
       type: "MemoryPressure",
       status: "True",
       want: undefined,
     },
     {
-      name: "cordoned",
+      name: "a cordoned node gets the taint unschedulable",
       taints: [],
       type: "Ready",
       status: "True",
@@ -214,7 +220,7 @@ describe("taints against scheduling", () => {
   }
 });
 
-describe("eviction by zone", () => {
+describe("NoExecute taints by zone", () => {
   const nodes = (counts: Readonly<Record<string, readonly [ready: number, lost: number]>>) =>
     Object.entries(counts).flatMap(([zone, [ready, lost]]) =>
       Array.from(
@@ -230,10 +236,15 @@ describe("eviction by zone", () => {
     tainted: number;
     recheckInMs?: number;
   }[] = [
-    { name: "one lost node of three", counts: { a: [2, 1] }, tainted: 1 },
-    { name: "the second waits", counts: { a: [2, 2] }, tainted: 1, recheckInMs: 10_000 },
+    { name: "one lost node of three is tainted at once", counts: { a: [2, 1] }, tainted: 1 },
     {
-      name: "not so soon after the last",
+      name: "the second lost node of a zone waits ten seconds",
+      counts: { a: [2, 2] },
+      tainted: 1,
+      recheckInMs: 10_000,
+    },
+    {
+      name: "a lost node waits for ten seconds since the last one",
       counts: { a: [2, 1] },
       last: { ":\0:a": AT_MS - 4000 },
       tainted: 0,

@@ -4,7 +4,7 @@ import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { describeOutcome, written } from "#testing/decisions.ts";
 import { defaultStorageClass } from "./default-class.ts";
 
-test("a cluster without any class gets one, as the default", () => {
+test("defaultStorageClass: a cluster without any StorageClass gets one, as the default", () => {
   const outcome = defaultStorageClass.decide(false, 0);
   assert.deepEqual(describeOutcome(outcome), { writes: ["create StorageClass standard"] });
   const made = written(outcome, storageClassKind)!;

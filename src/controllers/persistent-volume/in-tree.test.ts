@@ -42,16 +42,24 @@ const by = (provisioner: string) => ({
 });
 const nfs = { nfs: { server: "s", path: "/p" } };
 
-describe("who deletes a volume", () => {
+describe("deleterOf a PersistentVolume", () => {
   const rows: readonly [
     string,
     Draft<PersistentVolume>,
     "driver" | "controller" | { error: string },
   ][] = [
-    ["a driver does", { spec: { csi: { driver: "d", volumeHandle: "h" } } }, "driver"],
-    ["another's does", { metadata: by("x.io/y"), spec: nfs }, "driver"],
     [
-      "its driver took it over",
+      "a CSI volume is deleted by its driver",
+      { spec: { csi: { driver: "d", volumeHandle: "h" } } },
+      "driver",
+    ],
+    [
+      "a volume of an external provisioner is deleted by it",
+      { metadata: by("x.io/y"), spec: nfs },
+      "driver",
+    ],
+    [
+      "a migrated in-tree volume is deleted by its CSI driver",
       {
         metadata: {
           annotations: {
@@ -63,7 +71,7 @@ describe("who deletes a volume", () => {
       "driver",
     ],
     [
-      "a directory",
+      "hostPath volumes outside of /tmp are refused",
       { spec: { hostPath: { path: "/data" } } },
       { error: "host_path deleter only supports /tmp/.+ but received provided /data" },
     ],
@@ -72,10 +80,18 @@ describe("who deletes a volume", () => {
       { metadata: by("kubernetes.io/host-path"), spec: { hostPath: { path: "/data" } } },
       { error: "host_path deleter only supports /tmp/.+ but received provided /data" },
     ],
-    ["a temporary directory", { spec: { hostPath: { path: "/tmp/x" } } }, "controller"],
-    ["one further down", { spec: { hostPath: { path: "/var/tmp/x" } } }, "controller"],
     [
-      "all that is temporary",
+      "a hostPath volume below /tmp is deleted by the controller",
+      { spec: { hostPath: { path: "/tmp/x" } } },
+      "controller",
+    ],
+    [
+      "a hostPath volume below /var/tmp is deleted by the controller",
+      { spec: { hostPath: { path: "/var/tmp/x" } } },
+      "controller",
+    ],
+    [
+      "a hostPath volume of /tmp itself is refused",
       { spec: { hostPath: { path: "/tmp/" } } },
       { error: "host_path deleter only supports /tmp/.+ but received provided /tmp/" },
     ],
@@ -93,7 +109,7 @@ describe("who deletes a volume", () => {
       },
     ],
     [
-      "a file server",
+      "an NFS volume has no deleter",
       { spec: nfs },
       {
         error:
@@ -106,7 +122,7 @@ describe("who deletes a volume", () => {
       { error: "no deletable volume plugin matched" },
     ],
     [
-      "a local one",
+      "a local volume has no plug-in",
       { spec: { local: { path: "/l" } } },
       { error: 'error getting deleter volume plugin for volume "v": no volume plugin matched' },
     ],
@@ -142,14 +158,38 @@ describe("the finalizer of volumes that were provisioned in-tree", () => {
   const ours = "kubernetes.io/pv-controller";
   const external = "external-provisioner.volume.kubernetes.io/finalizer";
   const rows: readonly [string, ReturnType<typeof held>, readonly string[] | undefined][] = [
-    ["comes", held(inTree, "Delete", ["a"]), ["a", ours]],
-    ["once", held(inTree, "Delete", ["a", ours]), undefined],
-    ["not when it is too late", held(inTree, "Delete", ["a"], "2030-01-01T00:00:00Z"), undefined],
-    ["goes when the volume stays", held(inTree, "Retain", [ours, "a"]), ["a"]],
-    ["takes the place of the driver's", held(inTree, "Delete", [external]), [ours]],
-    ["goes to the driver", held("kubernetes.io/aws-ebs", "Delete", [ours, external]), [external]],
-    ["is not the driver's", held("x.io/y", "Delete", [external]), undefined],
-    ["is not for those of users", held(undefined, "Delete", []), undefined],
+    [
+      "a volume with reclaim policy Delete gets the finalizer",
+      held(inTree, "Delete", ["a"]),
+      ["a", ours],
+    ],
+    [
+      "a volume that has the finalizer is left alone",
+      held(inTree, "Delete", ["a", ours]),
+      undefined,
+    ],
+    [
+      "a volume that is being deleted does not get the finalizer",
+      held(inTree, "Delete", ["a"], "2030-01-01T00:00:00Z"),
+      undefined,
+    ],
+    [
+      "a volume with reclaim policy Retain loses the finalizer",
+      held(inTree, "Retain", [ours, "a"]),
+      ["a"],
+    ],
+    [
+      "the in-tree finalizer replaces that of the CSI driver",
+      held(inTree, "Delete", [external]),
+      [ours],
+    ],
+    [
+      "a migrated volume keeps the finalizer of the CSI driver only",
+      held("kubernetes.io/aws-ebs", "Delete", [ours, external]),
+      [external],
+    ],
+    ["a volume of a CSI driver is left alone", held("x.io/y", "Delete", [external]), undefined],
+    ["a volume that was not provisioned is left alone", held(undefined, "Delete", []), undefined],
   ];
   for (const [name, got, want] of rows) test(name, () => assert.deepEqual(got, want));
 });
@@ -159,8 +199,9 @@ describe("the annotation migrated-to", () => {
   const migratedTo = (annotations: Readonly<Record<string, string>>) =>
     withMigratedTo(volume({ metadata: { annotations } }))?.metadata.annotations?.[migrated];
   const gce = { "volume.beta.kubernetes.io/storage-provisioner": "kubernetes.io/gce-pd" };
-  test("is set", () => assert.equal(migratedTo(gce), "pd.csi.storage.gke.io"));
-  test("is set once", () => {
+  test("a volume of a migrated provisioner gets the name of its CSI driver", () =>
+    assert.equal(migratedTo(gce), "pd.csi.storage.gke.io"));
+  test("a volume that has the annotation is left alone", () => {
     const annotations = { ...gce, [migrated]: "pd.csi.storage.gke.io" };
     assert.equal(withMigratedTo(volume({ metadata: { annotations } })), undefined);
   });

@@ -54,11 +54,23 @@ const matches: {
   delayed?: boolean;
   want: string | undefined;
 }[] = [
-  { name: "the smallest", volumes: [volume("a", "9Gi"), volume("b", "3Gi")], want: "b" },
-  { name: "none that is too small", volumes: [volume("a", "1Gi")], want: undefined },
-  { name: "units do not matter", volumes: [volume("a", "2147483648")], want: "a" },
   {
-    name: "the one that allows least",
+    name: "the smallest volume that is large enough is taken",
+    volumes: [volume("a", "9Gi"), volume("b", "3Gi")],
+    want: "b",
+  },
+  {
+    name: "a volume that is too small is not taken",
+    volumes: [volume("a", "1Gi")],
+    want: undefined,
+  },
+  {
+    name: "capacities are compared whatever their unit",
+    volumes: [volume("a", "2147483648")],
+    want: "a",
+  },
+  {
+    name: "the volume with the fewest access modes is taken",
     volumes: [volume("a", "2Gi", rwx), volume("b", "9Gi")],
     want: "b",
   },
@@ -69,12 +81,12 @@ const matches: {
     want: "a",
   },
   {
-    name: "the same class",
+    name: "a volume of another storageClassName is not taken",
     volumes: [volume("a", "2Gi", { storageClassName: "x" })],
     want: undefined,
   },
   {
-    name: "the same mode",
+    name: "a volume of another volumeMode is not taken",
     volumes: [volume("a", "2Gi", { volumeMode: "Block" })],
     want: undefined,
   },
@@ -85,35 +97,35 @@ const matches: {
     want: "b",
   },
   {
-    name: "one that points at the claim before all others",
+    name: "a volume whose claimRef names the claim is taken before all others",
     volumes: [volume("a", "2Gi"), volume("b", "9Gi", { claimRef: { ...ref, uid: "" } })],
     want: "b",
   },
   {
-    name: "none that points at another of the same name",
+    name: "a volume whose claimRef has another uid is not taken",
     volumes: [volume("a", "2Gi", { claimRef: { ...ref, uid: "other" } })],
     want: undefined,
   },
   {
-    name: "free ones are left to the scheduler",
+    name: "with WaitForFirstConsumer free volumes are left to the scheduler",
     volumes: [volume("a", "2Gi")],
     delayed: true,
     want: undefined,
   },
   {
-    name: "one that points at the claim is not",
+    name: "with WaitForFirstConsumer a volume whose claimRef names the claim is taken",
     volumes: [volume("a", "2Gi", { claimRef: ref })],
     delayed: true,
     want: "a",
   },
 ];
 
-describe("volume for a claim", () => {
+describe("PersistentVolume for a claim", () => {
   for (const { name, claim: asked = claim(), volumes, delayed = false, want } of matches) {
     test(name, () => assert.equal(bestVolume(asked, volumes, delayed)?.metadata.name, want));
   }
 
-  test("why not the one that is asked for", () => {
+  test("misfit says why the requested volume cannot be bound", () => {
     assert.equal(misfit(volume("a", "2Gi"), claim()), undefined);
     assert.equal(misfit(volume("a", "1Gi"), claim()), "requested PV is too small");
     const fast = volume("a", "2Gi", { storageClassName: "fast" });
@@ -129,7 +141,7 @@ const provisionedBy = (by: string): PersistentVolume => {
   return { ...made, metadata, status: { phase: "Bound" } };
 };
 
-describe("volume without its claim", () => {
+describe("PersistentVolume without its claim", () => {
   const kept = volume("a", "2Gi", { claimRef: ref });
   const { hostPath: _, ...elsewhere } = kept.spec;
   const recycled = {
@@ -152,9 +164,9 @@ describe("volume without its claim", () => {
       next: "Failed",
       event: "VolumeFailedDelete",
     },
-    { name: "it is kept", volume: kept },
+    { name: "reclaim policy Retain keeps a released volume", volume: kept },
     {
-      name: "no recycler",
+      name: "reclaim policy Recycle without a recycler fails with VolumeFailedRecycle",
       volume: { ...kept, spec: recycled },
       next: "Failed",
       event: "VolumeFailedRecycle",

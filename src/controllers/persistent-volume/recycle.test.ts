@@ -46,7 +46,7 @@ function pod(status: object, more: { metadata?: object; spec?: object } = {}): P
   };
 }
 
-describe("the pod that empties a volume", () => {
+describe("the recycler pod of a PersistentVolume", () => {
   const seconds = [
     { name: "a directory", source: DISK, storage: "1Gi", want: 60 },
     { name: "a large directory", source: DISK, storage: "10Gi", want: 300 },
@@ -93,17 +93,32 @@ describe("the pod that empties a volume", () => {
 
   const [main] = made().spec.containers!;
   const rows: { name: string; recycler: Pod; step: string; removes: boolean }[] = [
-    { name: "runs", recycler: pod({ phase: "Running" }), step: "waiting", removes: false },
-    { name: "is done", recycler: pod({ phase: "Succeeded" }), step: "emptied", removes: true },
-    { name: "failed", recycler: pod({ phase: "Failed" }), step: "failed", removes: true },
     {
-      name: "is going",
+      name: "a running recycler pod is waited for",
+      recycler: pod({ phase: "Running" }),
+      step: "waiting",
+      removes: false,
+    },
+    {
+      name: "a recycler pod that succeeded is deleted, and the volume is empty",
+      recycler: pod({ phase: "Succeeded" }),
+      step: "emptied",
+      removes: true,
+    },
+    {
+      name: "a recycler pod that failed is deleted, and recycling has failed",
+      recycler: pod({ phase: "Failed" }),
+      step: "failed",
+      removes: true,
+    },
+    {
+      name: "a recycler pod that is being deleted is waited for",
       recycler: pod({ phase: "Succeeded" }, { metadata: { deletionTimestamp: RELEASED } }),
       step: "waiting",
       removes: false,
     },
     {
-      name: "does something else",
+      name: "a pod of the name with another command is waited for",
       recycler: pod(
         { phase: "Succeeded" },
         { spec: { containers: [{ ...main, args: ["-c", "true"] }] } },
@@ -112,7 +127,7 @@ describe("the pod that empties a volume", () => {
       removes: true,
     },
     {
-      name: "empties something else",
+      name: "a pod of the name with another path is waited for",
       recycler: pod(
         { phase: "Succeeded" },
         { spec: { volumes: [{ name: "vol", hostPath: { path: "/other" } }] } },

@@ -41,6 +41,7 @@ import { legacyTokenCleaner } from "../service-account-tokens/cleaner.ts";
 import { type AccountTokens, serviceAccountTokens } from "../service-account-tokens/tokens.ts";
 import { serviceCidrController } from "../service-cidr.ts";
 import { statefulSetController } from "../stateful-set/stateful-set.ts";
+import { storageVersionMigrator } from "../storage-version-migrator.ts";
 import { taintEviction } from "../taint-eviction.ts";
 import { ttlController } from "../ttl.ts";
 import { ttlAfterFinished } from "../ttl-after-finished.ts";
@@ -73,6 +74,8 @@ export interface ControllerOptions extends BinderOptions {
   /** Of each subset of Endpoints. */
   readonly mirroredAddressesMax?: number;
   readonly quotaResyncMs?: number;
+  /** Names of features that are off by default and on here. */
+  readonly features?: readonly string[];
   /** What the server has, for quotas of resources that are not built in. */
   readonly resources?: ResourceSet;
 }
@@ -135,6 +138,7 @@ function withNeeds(options: ControllerOptions): readonly AnyController[] {
     ifGiven(options.nodeIpam, nodeIpam),
     ifGiven(options.localVolumes, () => defaultStorageClass),
     ifGiven(options.rootCa, rootCaCertPublisher),
+    options.features?.includes("StorageVersionMigrator") ? [storageVersionMigrator] : [],
   ].flat();
 }
 

@@ -43,12 +43,12 @@ const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u", controller
 const reservedFor = [{ resource: "pods", name: "p", uid: "u" }];
 const allocated = { allocation, reservedFor };
 
-describe("a claim is freed", () => {
+describe("reservedFor and allocation of a ResourceClaim", () => {
   const consumers = (...pods: readonly Pod[]) =>
     new Map(pods.map((consumer) => [consumer.metadata.uid ?? "", consumer]));
   const rows: { name: string; state: ClaimState; want: readonly unknown[] }[] = [
     {
-      name: "not while the pod runs",
+      name: "a claim of a running pod is kept",
       state: {
         claim: claim({ finalizers: [FINALIZER] }, allocated),
         consumers: consumers(pod("Running")),
@@ -57,7 +57,7 @@ describe("a claim is freed", () => {
       want: [],
     },
     {
-      name: "when the pod is done",
+      name: "a claim of a pod that has ended is released and deallocated",
       state: {
         claim: claim({ finalizers: [FINALIZER] }, allocated),
         consumers: consumers(pod("Succeeded")),
@@ -66,12 +66,12 @@ describe("a claim is freed", () => {
       want: [{}, { finalizers: [] }],
     },
     {
-      name: "but not deallocated where another allocated",
+      name: "a claim without our finalizer loses reservedFor and keeps its allocation",
       state: { claim: claim({}, allocated), consumers: new Map(), owner: undefined },
       want: [{ allocation }],
     },
     {
-      name: "of another pod of the same name",
+      name: "a claim of another pod of the same name is released",
       state: {
         claim: claim({}, allocated),
         consumers: consumers(pod("Running", "other")),
@@ -80,7 +80,7 @@ describe("a claim is freed", () => {
       want: [{ allocation }],
     },
     {
-      name: "not of those that are no pods",
+      name: "a claim that is reserved for something other than a pod is kept",
       state: {
         claim: claim({}, { reservedFor: [{ apiGroup: "x", resource: "y", name: "p", uid: "u" }] }),
         consumers: new Map(),
@@ -89,7 +89,7 @@ describe("a claim is freed", () => {
       want: [],
     },
     {
-      name: "when it is deleted unused",
+      name: "a deleted claim that nobody uses is deallocated",
       state: {
         claim: claim({ finalizers: [FINALIZER], deletionTimestamp: AT }, { allocation }),
         consumers: new Map(),
@@ -98,7 +98,7 @@ describe("a claim is freed", () => {
       want: [{}, { finalizers: [] }],
     },
     {
-      name: "and deleted with the work of its pod",
+      name: "a claim from a template is deleted when its pod has ended",
       state: {
         claim: claim({ ownerReferences: owners }, {}),
         consumers: new Map(),

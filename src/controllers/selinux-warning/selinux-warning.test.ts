@@ -55,7 +55,7 @@ async function pod(
 const eventsOf = ({ events }: Cluster): readonly string[] =>
   events.map(({ name, reason }) => `${name} ${reason}`);
 
-describe("pods that use the same volume", () => {
+describe("SELinux labels of pods that use the same volume", () => {
   const level = (text: string) => ({ level: text });
   const rows: {
     name: string;
@@ -64,9 +64,14 @@ describe("pods that use the same volume", () => {
     policy?: string;
     want: readonly string[];
   }[] = [
-    { name: "the same label", first: level("s0:c1"), second: level("s0:c1"), want: [] },
     {
-      name: "other levels",
+      name: "equal labels are no conflict",
+      first: level("s0:c1"),
+      second: level("s0:c1"),
+      want: [],
+    },
+    {
+      name: "different levels are a SELinuxLabelConflict",
       first: level("s0:c1"),
       second: level("s0:c2"),
       want: ["b SELinuxLabelConflict", "a SELinuxLabelConflict"],
@@ -78,13 +83,13 @@ describe("pods that use the same volume", () => {
       want: [],
     },
     {
-      name: "other types",
+      name: "different types are a SELinuxLabelConflict",
       first: { type: "t", level: "s0" },
       second: { type: "u", level: "s0" },
       want: ["b SELinuxLabelConflict", "a SELinuxLabelConflict"],
     },
     {
-      name: "one that is labelled file by file",
+      name: "seLinuxChangePolicy Recursive beside another is a SELinuxChangePolicyConflict",
       first: level("s0:c1"),
       second: level("s0:c1"),
       policy: "Recursive",

@@ -60,7 +60,7 @@ describe("tokens decide", () => {
     assert.deepEqual(describeOutcome(of(secret(FULL), undefined)), {
       writes: ["delete Secret t"],
     }));
-  test("its account forgets one that is gone", () => {
+  test("a deleted token Secret is removed from secrets of its ServiceAccount", () => {
     const outcome = of(undefined, robot("t", "u"), { account: "robot", uid: "uid-robot" });
     assert.deepEqual(describeOutcome(outcome), { writes: ["update ServiceAccount robot"] });
     assert.deepEqual(written(outcome, serviceAccountKind)?.secrets, [{ name: "u" }]);
@@ -79,22 +79,42 @@ describe("legacy token cleaner decides", () => {
     want: OutcomeText;
   }[] = [
     {
-      name: "never used",
+      name: "a token that was never used is marked invalid",
       want: { writes: ["patch Secret t"], recheckInMs: DAY_MS },
     },
-    { name: "used lately", labels: { [LAST_USED]: "2030-05-30" }, want: later },
     {
-      name: "used long ago",
+      name: "a token that was used lately is kept",
+      labels: { [LAST_USED]: "2030-05-30" },
+      want: later,
+    },
+    {
+      name: "a token that was last used long ago is marked invalid",
       labels: { [LAST_USED]: "2030-03-01" },
       want: { writes: ["patch Secret t"], recheckInMs: DAY_MS },
     },
-    { name: "mounted", mounted: true, want: later },
-    { name: "use is not noted for long", tracked: "2030-05-25", want: later },
-    { name: "use is not noted at all", tracked: undefined, want: later },
-    { name: "made by hand", account: robot(), want: { writes: [] } },
-    { name: "invalid since lately", labels: { [INVALID]: "2030-05-30" }, want: later },
+    { name: "a token that a pod mounts is kept", mounted: true, want: later },
     {
-      name: "invalid for long",
+      name: "a token is kept while its use has not been tracked for long",
+      tracked: "2030-05-25",
+      want: later,
+    },
+    {
+      name: "a token is kept while its use is not tracked at all",
+      tracked: undefined,
+      want: later,
+    },
+    {
+      name: "a token that no service account lists is left alone",
+      account: robot(),
+      want: { writes: [] },
+    },
+    {
+      name: "a token that was marked invalid lately is kept",
+      labels: { [INVALID]: "2030-05-30" },
+      want: later,
+    },
+    {
+      name: "a token that has been invalid for long is deleted",
       labels: { [INVALID]: "2030-04-30" },
       want: { writes: ["delete Secret t"] },
     },

@@ -132,9 +132,13 @@ const rows: {
     pods: [{ ordinal: 0, phase: "Failed", ready: false }],
     want: ["delete Pod db-0"],
   },
-  { name: "one that is going is waited for", pods: [{ ordinal: 0, going: true }], want: [] },
   {
-    name: "too many: the highest goes",
+    name: "a pod that is being deleted is waited for",
+    pods: [{ ordinal: 0, going: true }],
+    want: [],
+  },
+  {
+    name: "with too many pods the highest ordinal is deleted",
     spec: { replicas: 1 },
     pods: all("new"),
     want: ["delete Pod db-2"],

@@ -25,16 +25,20 @@ function claim(ownerReferences: readonly (typeof owner)[]): PersistentVolumeClai
 
 describe("ephemeral volumes", () => {
   const rows = [
-    { name: "the claim is made", claim: undefined, writes: 1 },
-    { name: "it is there", claim: claim([owner]), writes: 0 },
+    { name: "a missing claim is created", claim: undefined, writes: 1 },
+    { name: "a claim of the pod is left alone", claim: claim([owner]), writes: 0 },
     {
-      name: "another has its name",
+      name: "a claim of the name that the pod does not own is reported by an event",
       claim: claim([]),
       writes: 0,
       event:
         "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)",
     },
-    { name: "the pod goes", pod: { deletionTimestamp: "2030-01-01T00:00:00Z" }, writes: 0 },
+    {
+      name: "a pod that is being deleted gets no claim",
+      pod: { deletionTimestamp: "2030-01-01T00:00:00Z" },
+      writes: 0,
+    },
   ];
   for (const { name, claim: found, pod: meta, writes, event } of rows) {
     test(name, () => {

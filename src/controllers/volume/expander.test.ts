@@ -21,7 +21,7 @@ function volume(spec: PersistentVolume["spec"]): PersistentVolume {
   return { metadata: { name: "v" }, spec: { claimRef, ...spec }, status: {} };
 }
 
-describe("volume protection: expander", () => {
+describe("volumeExpander of a PersistentVolumeClaim", () => {
   const rows = [
     {
       name: "more is asked",
@@ -31,11 +31,15 @@ describe("volume protection: expander", () => {
     },
     { name: "no more is asked", claim: claim("1Gi", "1024Mi"), volume: volume({ csi }) },
     {
-      name: "not its volume",
+      name: "a claim whose volume is bound to another claim records no event",
       claim: claim("2Gi", "1Gi"),
       volume: volume({ csi, claimRef: { ...claimRef, uid: "other" } }),
     },
-    { name: "no volume", claim: claim("2Gi", "1Gi"), volume: undefined },
+    {
+      name: "a claim without its volume records no event",
+      claim: claim("2Gi", "1Gi"),
+      volume: undefined,
+    },
   ];
   for (const { name, claim: asked, volume: bound, want } of rows) {
     test(name, () => assert.equal(decide({ claim: asked, volume: bound }).events?.[0]?.type, want));

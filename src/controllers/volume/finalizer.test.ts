@@ -22,13 +22,29 @@ const rows: {
   /** What it is held by then; undefined: nothing is written. */
   want?: readonly string[];
 }[] = [
-  { name: "a new one is held", held: ["x"], used: false, want: ["x", OURS] },
-  { name: "one that is held", held: [OURS], used: true },
-  { name: "one that is held and not used", held: [OURS], used: false },
-  { name: "going, in use", held: [OURS], going: true, used: true },
-  { name: "going, no longer in use", held: [OURS, "x"], going: true, used: false, want: ["x"] },
-  { name: "going, never held", held: [], going: true, used: true },
-  { name: "going, held by another", held: ["x"], going: true, used: false },
+  { name: "a new object gets the finalizer", held: ["x"], used: false, want: ["x", OURS] },
+  { name: "an object that has the finalizer and is used keeps it", held: [OURS], used: true },
+  { name: "an object that has the finalizer and is not used keeps it", held: [OURS], used: false },
+  {
+    name: "a deleted object that is in use keeps the finalizer",
+    held: [OURS],
+    going: true,
+    used: true,
+  },
+  {
+    name: "a deleted object that is no longer in use loses the finalizer",
+    held: [OURS, "x"],
+    going: true,
+    used: false,
+    want: ["x"],
+  },
+  {
+    name: "a deleted object without the finalizer does not get it",
+    held: [],
+    going: true,
+    used: true,
+  },
+  { name: "a deleted object keeps finalizers of others", held: ["x"], going: true, used: false },
 ];
 
 function rowsOf<T extends KubeObject>(
@@ -37,7 +53,7 @@ function rowsOf<T extends KubeObject>(
   finalizer: string,
 ): void {
   const named = (names: readonly string[]) => names.map((n) => (n === OURS ? finalizer : n));
-  describe(controller.name, () => {
+  describe(`finalizer of ${controller.name}`, () => {
     for (const { name, held, going, used, want } of rows) {
       test(name, () => {
         const deletionTimestamp = "2030-01-01T00:00:00Z";

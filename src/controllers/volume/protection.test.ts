@@ -15,11 +15,20 @@ const AT = "2030-01-01T00:00:00Z";
 const FINALIZER = "kubernetes.io/pv-protection";
 
 const rules = [
-  { name: "a live object gets it", meta: {}, used: false, want: [FINALIZER] },
-  { name: "others stay", meta: { finalizers: ["a/b"] }, used: true, want: ["a/b", FINALIZER] },
-  { name: "one that has it is left alone", meta: { finalizers: [FINALIZER] }, used: false },
+  { name: "a live object gets the finalizer", meta: {}, used: false, want: [FINALIZER] },
   {
-    name: "deleted but used: kept",
+    name: "other finalizers are kept",
+    meta: { finalizers: ["a/b"] },
+    used: true,
+    want: ["a/b", FINALIZER],
+  },
+  {
+    name: "an object that has the finalizer is left alone",
+    meta: { finalizers: [FINALIZER] },
+    used: false,
+  },
+  {
+    name: "a deleted object in use keeps the finalizer",
     meta: { deletionTimestamp: AT, finalizers: [FINALIZER] },
     used: true,
   },
@@ -36,7 +45,7 @@ const rules = [
   },
 ];
 
-describe("protection by finalizer", () => {
+describe("protection of PersistentVolumes by finalizer", () => {
   for (const { name, meta, used, want } of rules) {
     test(name, () => {
       const object: PersistentVolume = { metadata: { name: "v", ...meta }, spec: {}, status: {} };
@@ -53,14 +62,19 @@ const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u1", controlle
 const uses = [
   { name: "a pod on a node", pod: { volumes: [named], nodeName: "n" }, want: true },
   { name: "a pod that waits", pod: { volumes: [named] }, want: false },
-  { name: "its own claim", pod: { volumes: [ephemeral], nodeName: "n" }, owners, want: true },
   {
-    name: "another's claim of the same name",
+    name: "a pod uses the claim of its ephemeral volume",
+    pod: { volumes: [ephemeral], nodeName: "n" },
+    owners,
+    want: true,
+  },
+  {
+    name: "a pod does not use another's claim of the same name",
     pod: { volumes: [ephemeral], nodeName: "n" },
     want: false,
   },
   {
-    name: "its own claim once it is shut down",
+    name: "a pod that was shut down does not use its claim",
     pod: { volumes: [ephemeral], nodeName: "n" },
     owners,
     meta: { deletionTimestamp: AT, deletionGracePeriodSeconds: 0 },

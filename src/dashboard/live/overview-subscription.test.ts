@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { test } from "vitest";
 import { deferred } from "#lib/async/deferred.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -11,8 +11,11 @@ import { subscribeOverview } from "./overview-subscription.ts";
 const NODE = { metadata: { uid: "n", name: "node-1" } };
 
 function answerOf(body: object): IncomingMessage {
-  const stream = Readable.from([Buffer.from(JSON.stringify(body))]);
-  return Object.assign(stream, { statusCode: 200 }) as unknown as IncomingMessage;
+  const message = new IncomingMessage(new Socket());
+  message.statusCode = 200;
+  message.push(JSON.stringify(body));
+  message.push(null);
+  return message;
 }
 
 test("overview: the first message has nodes, and comes before pods and Events are asked for", async () => {

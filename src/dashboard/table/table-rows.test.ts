@@ -12,7 +12,7 @@ function names(rows: TableRows, offset = 0, limit = 100): readonly string[] {
   return rows.window(offset, limit).map(({ name }) => name);
 }
 
-describe("rows of a Table", () => {
+describe("TableRows of the dashboard", () => {
   test("windows are cut from rows ordered by namespace and name", () => {
     const rows = new TableRows();
     rows.putAll([row("c"), row("a"), row("b"), row("z", ["z"], "alpha")]);
@@ -21,15 +21,23 @@ describe("rows of a Table", () => {
   });
 
   const orders: { name: string; cells: readonly unknown[]; want: readonly unknown[] }[] = [
-    { name: "numbers", cells: [10, 9, 100], want: [9, 10, 100] },
+    { name: "numbers are compared as numbers", cells: [10, 9, 100], want: [9, 10, 100] },
     {
-      name: "restarts with a time",
+      name: "restarts with a time are compared by their count",
       cells: ["10 (2m ago)", "9", "0"],
       want: ["0", "9", "10 (2m ago)"],
     },
-    { name: "ready counts", cells: ["10/10", "2/3"], want: ["2/3", "10/10"] },
-    { name: "text after numbers", cells: ["b", 3, "a"], want: [3, "a", "b"] },
-    { name: "versions are text", cells: ["1.2.3", "1.10.0"], want: ["1.10.0", "1.2.3"] },
+    {
+      name: "ready counts are compared by their first number",
+      cells: ["10/10", "2/3"],
+      want: ["2/3", "10/10"],
+    },
+    { name: "text comes after numbers", cells: ["b", 3, "a"], want: [3, "a", "b"] },
+    {
+      name: "versions are compared as text",
+      cells: ["1.2.3", "1.10.0"],
+      want: ["1.10.0", "1.2.3"],
+    },
   ];
   for (const { name, cells, want } of orders) {
     test(`order by a column: ${name}`, () => {

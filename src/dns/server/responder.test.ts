@@ -95,7 +95,7 @@ test("FORMERR: two questions, three additional records, a compressed question, a
   }
 });
 
-test("responses and packets without a header are not answered", () => {
+test("DNS responses and packets without a header are not answered", () => {
   const response = ask();
   response.writeUInt16BE(0x8180, 2);
   for (const packet of [response, Buffer.alloc(11), Buffer.alloc(0)]) {
@@ -178,14 +178,16 @@ function rcodeOf(answer: Buffer): number {
 }
 
 function ask({ edns = false, name = NAME } = {}): Buffer {
-  const opt = { type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] } as const;
+  const opt: packets.OptAnswer = {
+    ...{ type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] },
+    ...{ extendedRcode: 0, ednsVersion: 0, flag_do: false },
+  };
   return packets.encode({
     type: "query",
     id: 7,
     flags: packets.RECURSION_DESIRED,
     questions: [{ type: "A", name }],
-    // The types of the library ask for fields that its encoder does not read.
-    ...(edns ? { additionals: [opt as unknown as packets.OptAnswer] } : {}),
+    ...(edns ? { additionals: [opt] } : {}),
   });
 }
 

@@ -42,7 +42,7 @@ export interface EndpointEntry {
 /** A Service or slice without ports has records all the same: SRV records alone need a port. */
 const NO_PORT: readonly Port[] = [{ name: "", protocol: "", port: 0 }];
 
-const SERVICE_LABEL = "kubernetes.io/service-name";
+export const SERVICE_LABEL = "kubernetes.io/service-name";
 
 export function serviceEntryOf({ metadata, spec }: Service): ServiceEntry {
   return { namespace: metadata.namespace ?? "", name: metadata.name ?? "", target: targetOf(spec) };

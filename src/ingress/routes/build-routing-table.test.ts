@@ -79,7 +79,7 @@ describe("Ingress host rules", () => {
   for (const [host, where, want] of rows) {
     test(`${host}${where} goes to ${want}`, () => assert.equal(find(host, where), want));
   }
-  test("no problems", () => assert.deepEqual(problems, []));
+  test("valid rules are reported without problems", () => assert.deepEqual(problems, []));
 });
 
 describe("Ingress routing table", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { type BackoffEntry, decideBackoff } from "./crash-backoff.ts";
 
-test("crash back-off: immediate, then 10s, 20s … 5m; over after ten minutes of running", () => {
+test("CrashLoopBackOff: restarts are immediate, then wait 10s, 20s … 5m; reset after ten minutes of running", () => {
   let entry: BackoffEntry | undefined;
   let nowMs = 0;
   const waits: number[] = [];

@@ -135,14 +135,14 @@ test("an issued certificate: chain without headers and text, refresh with jitter
   assert.equal(metricStateOf(state, START + 61 * MINUTE), "expired");
 });
 
-test("while a refresh is open the old credentials are used; one that failed is tried again later", () => {
+test("pod certificate: while a refresh is open the old credentials are used; a failed refresh is tried again later", () => {
   const state = withRequest({ at: "fresh", issued }, open);
   assert.deepEqual(credentialsOf(state), { ok: true, issued });
   assert.equal(nextLookMs(state), START + 10 * MINUTE);
   assert.equal(nextLookMs(postponed({ at: "fresh", issued }, START)), START + MINUTE);
 });
 
-test("why there are no credentials, in upstream's words", () => {
+test("pod certificate: missing credentials are explained with upstream's messages", () => {
   const why = (state: CertificateState): string => {
     const credentials = credentialsOf(state);
     return credentials.ok ? "" : credentials.why;

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { build, type Draft } from "#testing/build.ts";
 import { decidePodStart, hasStarted, wasUnschedulable } from "./pod-start.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:01:00Z");
 const running = { state: { running: { startedAt: "2030-01-01T00:00:59Z" } } };
-const podOf = (spec: object, status: object): Pod =>
-  ({
+const podOf = (spec: Draft<Pod["spec"]>, status: Draft<Pod["status"]>): Pod =>
+  build(podKind, {
     metadata: { uid: "u", creationTimestamp: "2030-01-01T00:00:00Z" },
     spec: { containers: [{ name: "main" }], ...spec },
     status: { containerStatuses: [{ name: "main", ...running }], ...status },
-  }) as unknown as Pod;
+  });
 
 const init = {
   state: {

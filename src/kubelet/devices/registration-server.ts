@@ -5,7 +5,7 @@
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listFolder } from "#host/files.ts";
-import { runUnixServer } from "#lib/grpc/unix-server.ts";
+import { runUnixServer, unaryMethod } from "#lib/grpc/unix-server.ts";
 import { DEVICE_API_VERSION, type RegisterRequest, registerMethod } from "./device-messages.ts";
 
 const SOCKET = "kubelet.sock";
@@ -29,14 +29,11 @@ export async function runRegistrationServer(
     const path = join(folder, name);
     if ((await stat(path).catch(() => undefined))?.isSocket()) await rm(path, { force: true });
   }
-  const method = {
-    ...registerMethod,
-    answer: async (request: RegisterRequest) => {
-      handler.onRequest(request);
-      await answer(request, handler);
-      return {};
-    },
-  };
+  const method = unaryMethod(registerMethod, async (request) => {
+    handler.onRequest(request);
+    await answer(request, handler);
+    return {};
+  });
   await runUnixServer(
     { socket: join(folder, SOCKET), methods: [method], requestBytesMax: MESSAGE_BYTES_MAX },
     signal,

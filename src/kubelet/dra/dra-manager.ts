@@ -26,7 +26,7 @@ import { type PreparedClaim, readDraState, writeDraState } from "./dra-state.ts"
 
 export interface DraManagerOptions {
   readonly client: Client;
-  readonly plugins: DraPlugins;
+  readonly plugins: Pick<DraPlugins, "prepare" | "unprepare">;
   /** `/var/lib/kubelet` */
   readonly root: string;
   readonly metrics: Pick<PluginMetrics, "draOperation">;

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Pod } from "#api/generated/core.v1.ts";
+import type { ContainerState, Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import { build, type Draft } from "#testing/build.ts";
 import { addKubeletMetrics } from "./kubelet-metrics.ts";
 
-const pod = (phase: string, state: object): Pod => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: {},
-  spec: { containers: [] },
-  status: { phase, containerStatuses: [{ name: "a", state }] } as unknown as Pod["status"],
-});
+const pod = (phase: string, state: Draft<ContainerState>): Pod =>
+  build(podKind, {
+    metadata: {},
+    spec: { containers: [] },
+    status: { phase, containerStatuses: [{ name: "a", state }] },
+  });
 
 test("kubelet metrics: operations of the runtime, volumes, cgroups and pod workers are measured", async () => {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");

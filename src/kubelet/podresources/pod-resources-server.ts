@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { MemoryBlock } from "#kubelet/decide/resources/memory-state.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
-import { runUnixServer } from "#lib/grpc/unix-server.ts";
+import { runUnixServer, unaryMethod } from "#lib/grpc/unix-server.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import {
@@ -49,13 +49,13 @@ export async function runPodResourcesServer(
   const count = requestCounters(options.metrics);
   const take = tokenBucket(clock);
   const limited =
-    <Request>(answer: (request: Request) => object) =>
-    (request: Request): object => {
+    <Request, Response>(answer: (request: Request) => Response) =>
+    (request: Request): Response => {
       if (!take()) throw new GrpcError(GRPC_CODES.RESOURCE_EXHAUSTED, "rejected by rate limit");
       return answer(request);
     };
   /** Requests that fail are counted as well. */
-  const counted = (method: Method, answer: () => object): object => {
+  const counted = <Response>(method: Method, answer: () => Response): Response => {
     try {
       return answer();
     } catch (error) {
@@ -66,16 +66,16 @@ export async function runPodResourcesServer(
   const { list, get, getAllocatableResources, alphaList } = podResourcesMethods;
   const all = () => options.activePods().map((pod) => describePod(pod, sources));
   const methods = [
-    {
-      ...list,
-      answer: limited(() => {
+    unaryMethod(
+      list,
+      limited(() => {
         count("v1", "list");
         return counted("list", () => ({ podResources: all() }));
       }),
-    },
-    {
-      ...getAllocatableResources,
-      answer: limited(() => {
+    ),
+    unaryMethod(
+      getAllocatableResources,
+      limited(() => {
         count("v1", "get_allocatable");
         return counted("get_allocatable", () => ({
           devices: devicesMessage(options.allocatableDevices()),
@@ -83,10 +83,10 @@ export async function runPodResourcesServer(
           memory: memoryMessage(options.allocatableMemory()),
         }));
       }),
-    },
-    {
-      ...get,
-      answer: limited(({ podName, podNamespace }: GetPodResourcesRequest) => {
+    ),
+    unaryMethod(
+      get,
+      limited(({ podName, podNamespace }: GetPodResourcesRequest) => {
         count("v1", "get");
         return counted("get", () => {
           const pod = options
@@ -101,10 +101,10 @@ export async function runPodResourcesServer(
           return { podResources: describePod(pod, sources) };
         });
       }),
-    },
-    {
-      ...alphaList,
-      answer: limited(() => {
+    ),
+    unaryMethod(
+      alphaList,
+      limited(() => {
         count("v1alpha1", "list");
         const podResources = all().map(({ name, namespace, containers = [] }) => ({
           ...{ name, namespace },
@@ -118,7 +118,7 @@ export async function runPodResourcesServer(
         }));
         return { podResources };
       }),
-    },
+    ),
   ];
   const socket = join(root, "pod-resources", "kubelet.sock");
   await runUnixServer({ socket, methods, requestBytesMax: REQUEST_BYTES_MAX }, signal);

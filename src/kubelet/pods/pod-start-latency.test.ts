@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import { build, type Draft } from "#testing/build.ts";
 import { PodStartLatency } from "./pod-start-latency.ts";
 
-const podOf = (uid: string, status: object = {}, spec: object = {}): Pod =>
-  ({
+const podOf = (
+  uid: string,
+  status: Draft<Pod["status"]> = {},
+  spec: Draft<Pod["spec"]> = {},
+): Pod =>
+  build(podKind, {
     metadata: { uid, creationTimestamp: "2030-01-01T00:00:00Z" },
     spec: { containers: [{ name: "main" }], ...spec },
     status,
-  }) as unknown as Pod;
+  });
 const STARTED = {
   containerStatuses: [{ name: "main", state: { running: { startedAt: "2030-01-01T00:00:03Z" } } }],
 };

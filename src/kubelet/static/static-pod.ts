@@ -31,7 +31,7 @@ export function readStaticPod(text: string, origin: StaticPodOrigin): StaticPodR
     .update(`host:${origin.nodeName}${origin.source}:${origin.from}`)
     .digest("hex");
   // The schema has checked every field; the object is new and ours to change.
-  const draft = decoded.value as unknown as Draft<Pod>;
+  const draft = decoded.value as Draft<Pod>;
   if (draft.kind !== "Pod" || !draft.metadata?.name) {
     return { ok: false, why: "couldn't parse as pod: it has no kind Pod or no name" };
   }

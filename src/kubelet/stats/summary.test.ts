@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { NodeUsage } from "#host/node-usage.ts";
-import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
+import { containerStats } from "#kubelet/cri/stats-messages.ts";
+import type { WriteOf } from "#lib/protobuf/message.ts";
+import { build } from "#testing/build.ts";
 import { resourceMetrics } from "./resource-metrics.ts";
 import { type Summary, summaryOf } from "./summary.ts";
 
@@ -16,17 +18,23 @@ const ETH0 = {
   ...{ txBytes: 8, txPackets: 1, txErrors: 0, txDropped: 0 },
 };
 
-function summaryWith(swaps: readonly object[]): Summary {
-  const containers = swaps.map((swap, i) => ({
-    attributes: {
-      id: `c${i}`,
-      labels: { "io.kubernetes.pod.uid": "u", "io.kubernetes.container.name": `c${i}` },
-    },
-    cpu: { usageCoreNanoSeconds: { value: 5n } },
-    memory: { workingSetBytes: { value: 7n } },
-    ...swap,
-  }));
-  const pod = { metadata: { uid: "u", name: "web", namespace: "shop" }, spec: {}, status: {} };
+/** As the runtime sends them. */
+const statsOf = (stats: WriteOf<typeof containerStats>) =>
+  containerStats.decode(containerStats.encode(stats));
+
+function summaryWith(swaps: readonly Partial<typeof SWAP>[]): Summary {
+  const containers = swaps.map((swap, i) =>
+    statsOf({
+      attributes: {
+        id: `c${i}`,
+        labels: { "io.kubernetes.pod.uid": "u", "io.kubernetes.container.name": `c${i}` },
+      },
+      cpu: { usageCoreNanoSeconds: { value: 5n } },
+      memory: { workingSetBytes: { value: 7n } },
+      ...swap,
+    }),
+  );
+  const pod = build(podKind, { metadata: { uid: "u", name: "web", namespace: "shop" }, spec: {} });
   const node = {
     ...{ cpuNanoseconds: 1, memoryTotalBytes: 100, memoryAvailableBytes: 50 },
     ...{ memoryWorkingSetBytes: 40, memoryUsageBytes: 45, memoryRssBytes: 30, pageFaults: 1 },
@@ -35,8 +43,8 @@ function summaryWith(swaps: readonly object[]): Summary {
   } satisfies NodeUsage;
   return summaryOf({
     ...{ nodeName: "n1", nowMs: NOW_MS, node, rootFilesystem: SPACE },
-    ...{ imageFilesystemUsedBytes: undefined, volumes: new Map(), pods: [pod as unknown as Pod] },
-    containers: containers as unknown as ContainerStats[],
+    ...{ imageFilesystemUsedBytes: undefined, volumes: new Map(), pods: [pod] },
+    containers,
   });
 }
 

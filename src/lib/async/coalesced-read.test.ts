@@ -14,8 +14,8 @@ function reads() {
   return { shared, started };
 }
 
-describe("a shared read", () => {
-  test("is one for all who come while another is under way, and begins after it", async () => {
+describe("CoalescedRead", () => {
+  test("callers during a read share the next one, which begins after it", async () => {
     const { shared, started } = reads();
     const first = shared.ask();
     const later = [shared.ask(), shared.ask(), shared.ask()];

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { nextTurn } from "./next-turn.ts";
 
-test("at most so many calls run at a time, in the order in which they came", async () => {
+test("ConcurrencyLimit: at most so many calls run at a time, in the order of their arrival", async () => {
   const limit = new ConcurrencyLimit(2);
   const begun: number[] = [];
   let running = 0;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { BoundedQueue } from "./bounded-queue.ts";
 
-test("a full queue takes nothing and keeps its order", async () => {
+test("BoundedQueue: a full queue takes nothing and keeps its order", async () => {
   const queue = new BoundedQueue<number>(2);
   assert.deepEqual([queue.offer(1), queue.offer(2), queue.offer(3)], [true, true, false]);
   assert.deepEqual([await queue.take(), await queue.take()], [1, 2]);
@@ -48,7 +48,7 @@ test("BoundedQueue: close with an error ends every reader with it, at once", asy
   assert.equal(queue.size, 0);
 });
 
-test("memory behind the head is given back", async () => {
+test("BoundedQueue: memory behind the head is freed", async () => {
   const queue = new BoundedQueue<number>(10);
   for (let i = 0; i < 1000; i++) {
     queue.offer(i);

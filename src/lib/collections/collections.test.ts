@@ -53,6 +53,25 @@ describe("collections: Ring", () => {
 });
 
 describe("OrderedMap", () => {
+  test("load takes the place of all entries, in whatever order they come", () => {
+    const entries = fc.uniqueArray(fc.tuple(fc.string(), fc.nat()), { selector: ([key]) => key });
+    fc.assert(
+      fc.property(entries, fc.array(fc.string()), (loaded, set) => {
+        const map = OrderedMap.byString<number>();
+        map.set("before", 1);
+        map.setSoon("soon", 2);
+        map.load(loaded);
+        for (const key of set) map.set(key, -1);
+        const model = new Map([...loaded, ...set.map((key): [string, number] => [key, -1])]);
+        assert.deepEqual(
+          [...map.entriesFrom()],
+          [...model].sort(([a], [b]) => (a < b ? -1 : 1)),
+        );
+        assert.equal(map.size, model.size);
+      }),
+    );
+  });
+
   test("behaves as a sorted map, and a fork lives its own life", () => {
     const operation = fc.record({
       key: fc.string({ maxLength: 3 }),
@@ -101,7 +120,7 @@ describe("OrderedMap", () => {
     assert.equal(map.size, 0);
   });
 
-  test("seeks", () => {
+  test("floor and iteration from a key find the nearest entries", () => {
     const map = OrderedMap.byNumber<string>();
     for (const key of [10, 20, 30]) map.set(key, `v${key}`);
     assert.deepEqual(map.floor(25), [20, "v20"]);

@@ -8,14 +8,17 @@
  * find their places near each other. Reads are not affected.
  */
 import bTreeModule from "sorted-btree";
+import { bulkLoad } from "sorted-btree/extended/bulkLoad.js";
 
 type Tree<Key, Value> = InstanceType<typeof bTreeModule.default<Key, Value>>;
 
 /** So many entries wait for their places at most: placing them takes about a millisecond. */
 const WAITING_MAX = 1_024;
+/** Of the tree, as it makes them by itself. */
+const NODE_SIZE_MAX = 32;
 
 export class OrderedMap<Key, Value> {
-  readonly #tree: Tree<Key, Value>;
+  #tree: Tree<Key, Value>;
   readonly #compare: (a: Key, b: Key) => number;
   readonly #waiting = new Map<Key, Value>();
 
@@ -57,6 +60,18 @@ export class OrderedMap<Key, Value> {
   setSoon(key: Key, value: Value): void {
     this.#waiting.set(key, value);
     if (this.#waiting.size >= WAITING_MAX) this.#placed();
+  }
+
+  /** Takes the place of what is there. Keys are distinct; in order they take the least time. */
+  load(entries: readonly (readonly [Key, Value])[]): void {
+    const compare = this.#compare;
+    const isAscending = entries.every(
+      ([key], index) => index === 0 || compare(entries[index - 1]![0], key) < 0,
+    );
+    const sorted = isAscending ? entries : entries.toSorted((a, b) => compare(a[0], b[0]));
+    const [keys, values] = [sorted.map(([key]) => key), sorted.map(([, value]) => value)];
+    this.#waiting.clear();
+    this.#tree = bulkLoad(keys, values, NODE_SIZE_MAX, compare);
   }
 
   delete(key: Key): boolean {

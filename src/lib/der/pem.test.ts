@@ -6,8 +6,12 @@ const BLOCK = "-----BEGIN A-----\nAAEC\n-----END A-----\n";
 
 describe("PEM", () => {
   const rows = [
-    { name: "nothing", text: "", found: [] },
-    { name: "a block", text: BLOCK, found: [{ type: "A", headers: {}, bytes: [0, 1, 2] }] },
+    { name: "an empty text has no blocks", text: "", found: [] },
+    {
+      name: "a block gives its type and bytes",
+      text: BLOCK,
+      found: [{ type: "A", headers: {}, bytes: [0, 1, 2] }],
+    },
     {
       name: "blocks between other text",
       text: `before\n${BLOCK}between\n${BLOCK.replaceAll(" A-", " B C-")}after`,
@@ -17,7 +21,7 @@ describe("PEM", () => {
       ],
     },
     {
-      name: "headers",
+      name: "headers of a block are read",
       text: "-----BEGIN A-----\nKey: value\n\nAAEC\n-----END A-----\n",
       found: [{ type: "A", headers: { Key: "value" }, bytes: [0, 1, 2] }],
     },

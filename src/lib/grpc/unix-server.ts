@@ -15,18 +15,25 @@ const PREFIX_BYTES = 5;
 const CONNECTIONS_MAX = 64;
 const STREAMS_MAX = 32;
 
-interface AnyCodec {
-  encode(message: object): Buffer;
-  decode(bytes: Uint8Array): object;
-}
-
 export interface UnaryMethod {
   /** `/v1.PodResourcesLister/List` */
   readonly path: string;
-  readonly request: object;
-  readonly response: object;
-  /** Rejects to refuse: a GrpcError has its code, everything else is UNKNOWN. */
-  answer(request: never): Promise<object> | object;
+  /** The message of the response for that of the request. */
+  answer(request: Buffer): Promise<Buffer>;
+}
+
+interface MessagesOf<Request, Response> {
+  readonly path: string;
+  readonly request: { decode(bytes: Uint8Array): Request };
+  readonly response: { encode(message: Response): Buffer };
+}
+
+/** `answer` rejects to refuse: a GrpcError has its code, everything else is UNKNOWN. */
+export function unaryMethod<Request, Response>(
+  { path, request, response }: MessagesOf<Request, Response>,
+  answer: (request: Request) => Promise<Response> | Response,
+): UnaryMethod {
+  return { path, answer: async (bytes) => response.encode(await answer(request.decode(bytes))) };
 }
 
 export interface UnixServerOptions {
@@ -116,8 +123,7 @@ async function answerOf(
     const [, service = "", name = ""] = path.split("/");
     throw new GrpcError(GRPC_CODES.UNIMPLEMENTED, `unknown method ${name} for service ${service}`);
   }
-  const request = (method.request as AnyCodec).decode(bytes);
-  return (method.response as AnyCodec).encode(await method.answer(request as never));
+  return await method.answer(bytes);
 }
 
 function respond(stream: ServerHttp2Stream, message: Buffer): void {

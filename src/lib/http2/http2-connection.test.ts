@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import {
   createSecureServer,
   createServer,
+  type Http2SecureServer,
   type Http2Server,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -27,12 +28,16 @@ type OnStream = (stream: ServerHttp2Stream, path: string) => void;
 
 interface Server extends AsyncDisposable {
   readonly address: Address;
-  readonly server: Http2Server;
+  readonly server: Http2Server | Http2SecureServer;
   /** The last connection. */
   session(): ServerHttp2Session;
 }
 
-async function serve(onStream: OnStream, server = createServer(), path?: string): Promise<Server> {
+async function serve(
+  onStream: OnStream,
+  server: Http2Server | Http2SecureServer = createServer(),
+  path?: string,
+): Promise<Server> {
   const sessions: ServerHttp2Session[] = [];
   server.on("session", (session) => sessions.push(session));
   server.on("stream", (stream, headers) => {
@@ -292,7 +297,7 @@ test("HTTP/2 over a Unix socket, and over TLS with ALPN and a client certificate
       nowMs,
     );
     const secure = createSecureServer({ cert: certificatePem, key: keyPem });
-    await using server = await serve(echo, secure as unknown as Http2Server);
+    await using server = await serve(echo, secure);
     using overTls = await connect(server, { tls: { ca: Buffer.from(ca.certificatePem) } });
     assert.equal((await ask(overTls, "/tls", "f")).body, "f");
     await assert.rejects(connect(server, { tls: {} }), /self.signed|unable to verify|issuer/i);

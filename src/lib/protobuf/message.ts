@@ -87,17 +87,19 @@ type WriteTable<T extends Table> = { readonly [Name in keyof T]?: Write<T[Name][
 export type ReadOf<M> = M extends { decode(bytes: Uint8Array): infer R } ? R : never;
 export type WriteOf<M> = M extends { encode(message: infer W): Buffer } ? W : never;
 
-/** The cast is safe: the table, whose fields are those of `Message`, is all that reads and writes it. */
 export function defineMessage<Message extends object>(table: FieldTable<Message>): Codec<Message> {
-  return codecOf(table) as unknown as Codec<Message>;
+  return codecOf<Message, Partial<Message>>(table);
 }
 
 export function message<const T extends Table>(table: T): MessageType<ReadTable<T>, WriteTable<T>> {
-  return codecOf(table) as MessageType<ReadTable<T>, WriteTable<T>>;
+  return codecOf<ReadTable<T>, WriteTable<T>>(table);
 }
 
-function codecOf(table: Table): MessageType<object, object> {
-  const codec: MessageType<object, object> = {
+/** What is read has the fields of the table, which are those of `Read`. */
+function codecOf<Read extends object, Write extends object>(
+  table: Table,
+): MessageType<Read, Write> {
+  const codec: MessageType<Read, Write> = {
     // Generated at first use: most messages of most processes are never used.
     write(writer, message) {
       codec.write = generateWrite(table);
@@ -114,7 +116,7 @@ function codecOf(table: Table): MessageType<object, object> {
     },
     decode(bytes) {
       const reader = new WireReader(bytes);
-      return codec.read(reader, reader.length);
+      return codec.read(reader, reader.length) as Read;
     },
   };
   return codec;

@@ -4,7 +4,7 @@ import { unifiedDiff } from "./unified-diff.ts";
 
 const letters = "abcdefghijklmnopqrstuvwxyz".split("");
 
-describe("unifiedDiff: unified diff", () => {
+describe("unifiedDiff", () => {
   const cases = [
     { name: "equal texts have none", before: "a\nb", after: "a\nb", want: "" },
     {
@@ -25,7 +25,12 @@ describe("unifiedDiff: unified diff", () => {
       after: letters.join("\n").replace("b", "B").replace("y", "Y"),
       want: "@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -22,5 +22,5 @@\n v\n w\n x\n-y\n+Y\n z\n",
     },
-    { name: "everything new", before: "a", after: "b", want: "@@ -1 +1 @@\n-a\n+b\n" },
+    {
+      name: "a replaced line is removed and added",
+      before: "a",
+      after: "b",
+      want: "@@ -1 +1 @@\n-a\n+b\n",
+    },
     { name: "a removed first line", before: "a\nb", after: "b", want: "@@ -1,2 +1 @@\n-a\n b\n" },
   ];
   for (const { name, before, after, want } of cases) {

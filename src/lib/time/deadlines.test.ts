@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { Deadlines } from "./deadlines.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("deadlines expire in time, in any order of adding; deleted ones do not", async () => {
+test("Deadlines: they expire in time, in any order of adding; deleted ones do not", async () => {
   using clock = new VirtualClock();
   using deadlines = new Deadlines(clock);
   const expired: string[] = [];

@@ -16,7 +16,7 @@ test("VirtualClock: a start that is no time is refused", () => {
   assert.throws(() => new VirtualClock("yesterday"), RangeError);
 });
 
-test("runs in order of due time, then of scheduling, each at its own time", async () => {
+test("VirtualClock: timers run in order of due time, then of scheduling, each at its own time", async () => {
   const clock = new VirtualClock();
   const ran: string[] = [];
   for (const [name, delay] of [

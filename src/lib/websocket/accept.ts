@@ -8,7 +8,8 @@
  * 2. Pings are answered.
  * 3. Compression is not offered: a few bytes from a client never become many.
  */
-import type { IncomingMessage } from "node:http";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketConnection } from "./connection.ts";
 
@@ -50,7 +51,10 @@ export async function acceptWebSocket(
     });
     socket.once("close", () => resolve(undefined));
     // `ws` reads nothing else of the request.
-    const request = { method: "GET", headers: others } as unknown as IncomingMessage;
+    const request = Object.assign(new IncomingMessage(new Socket()), {
+      method: "GET",
+      headers: others,
+    });
     server.handleUpgrade(request, socket, head, (ws) => resolve(new WebSocketConnection(ws)));
     if (socket.destroyed) resolve(undefined);
   });

@@ -7,7 +7,7 @@ import { SeriesValues } from "./series-values.ts";
 const page = (get: number, post: number): string =>
   `# TYPE http_requests_total counter\nhttp_requests_total{method="GET"} ${get}\nhttp_requests_total{method="POST"} ${post}\nqueue_length 7\n`;
 
-describe("values of a metric", () => {
+describe("SeriesValues of a custom metric", () => {
   test("a gauge is read as it is, with its labels selected", () => {
     const values = new SeriesValues(new VirtualClock("2030-01-01T00:00:00Z"));
     const read = (metric: string) => values.read("pod", page(1, 2), metric, EVERYTHING);

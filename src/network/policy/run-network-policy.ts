@@ -18,7 +18,7 @@ import { SharedInformers } from "#client/shared-informers.ts";
 import { runProgram } from "#host/run-program.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { WakeUp } from "#lib/async/wake-up.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -51,11 +51,7 @@ export function runNetworkPolicy(
   options: NetworkPolicyOptions,
   signal: AbortSignal,
 ): RunningNetworkPolicy {
-  const ready = deferred<void>();
-  const done = run(options, ready.resolve, signal);
-  done.catch(ready.reject);
-  ready.promise.catch(() => undefined); // `done` reports the same failure
-  return { ready: ready.promise, done };
+  return readyAndDone((onReady) => run(options, onReady, signal));
 }
 
 async function run(

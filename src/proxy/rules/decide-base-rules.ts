@@ -32,6 +32,8 @@ export interface BaseFacts {
   readonly podInterface?: string;
   readonly nodePortAddresses: NodePortSetting;
   readonly interfaceAddresses: readonly string[];
+  /** Whether node ports may answer at 127.0.0.1. */
+  readonly localhostNodePorts: boolean;
   readonly masqueradeAll: boolean;
   readonly masqueradeBit: number;
   readonly serviceCidrs: readonly string[];
@@ -51,6 +53,7 @@ export function decideBaseRules(
   podNetworks: readonly string[];
   serviceNetworks: readonly string[];
   nodePortAddresses: readonly string[] | "all";
+  localhostNodePorts: boolean;
   podInterface?: string;
 } {
   const { clusterCidrs, detectLocalMode, node, serviceCidrs } = facts;
@@ -62,6 +65,7 @@ export function decideBaseRules(
     podNetworks: networksOf(family, pods),
     serviceNetworks: outermost([...new Set(networksOf(family, serviceCidrs))].sort()),
     nodePortAddresses: nodePortAddresses(family, facts),
+    localhostNodePorts: answersAtLoopback(family, facts),
     ...podInterfaceOf(facts),
   };
 }
@@ -73,12 +77,17 @@ function podInterfaceOf({ detectLocalMode, podInterface = "" }: BaseFacts): {
   return detectLocalMode === "InterfaceNamePrefix" ? { podInterface: `${podInterface}*` } : {};
 }
 
-export function nodeFactsOf(node: Node | undefined, nodeName: string): ProxyNode {
+/** An address that was given replaces those of the Node of its family. */
+export function nodeFactsOf(node: Node | undefined, nodeName: string, givenIp?: string): ProxyNode {
   const addresses = node?.status?.addresses ?? [];
+  const known = addresses.flatMap(({ type, address }) => (type === "InternalIP" ? [address] : []));
   return {
     nodeName,
     zone: node?.metadata.labels?.["topology.kubernetes.io/zone"] ?? "",
-    nodeIps: addresses.flatMap(({ type, address }) => (type === "InternalIP" ? [address] : [])),
+    nodeIps:
+      givenIp === undefined
+        ? known
+        : [givenIp, ...known.filter((ip) => ip.includes(":") !== givenIp.includes(":"))],
     podCidrs: node?.spec.podCIDRs ?? [],
   };
 }
@@ -90,8 +99,18 @@ function nodePortAddresses(family: IpFamily, facts: BaseFacts): readonly string[
   const networks = networksOf(family, setting);
   // A setting that names networks of the other family only does not limit this one.
   if (networks.length === 0) return "all";
-  return addressesOf(family, facts.interfaceAddresses)
+  const loopback = answersAtLoopback(family, facts) ? ["127.0.0.1"] : [];
+  const others = addressesOf(family, facts.interfaceAddresses)
     .filter((ip) => networks.some((network) => isInNetwork(ip, network)))
-    .filter((ip) => !isInNetwork(ip, LOOPBACK[family]))
-    .sort();
+    .filter((ip) => !isInNetwork(ip, LOOPBACK[family]));
+  return [...loopback, ...others].sort();
+}
+
+function answersAtLoopback(
+  family: IpFamily,
+  { localhostNodePorts, nodePortAddresses: setting }: BaseFacts,
+): boolean {
+  if (family === "IPv6" || !localhostNodePorts || setting.includes("primary")) return false;
+  const networks = networksOf(family, setting);
+  return networks.length === 0 || networks.some((network) => isInNetwork("127.0.0.1", network));
 }

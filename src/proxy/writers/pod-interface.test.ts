@@ -19,7 +19,12 @@ for (const { mode, nft, iptables } of rows) {
     const base = decideBaseRules("IPv4", {
       ...{ clusterCidrs: ["10.244.0.0/16"], detectLocalMode: mode, podInterface: "cni0" },
       ...{ nodePortAddresses: [], interfaceAddresses: [], serviceCidrs: [] },
-      ...{ masqueradeAll: false, masqueradeBit: 14, node: nodeFactsOf(undefined, "n1") },
+      ...{
+        localhostNodePorts: false,
+        masqueradeAll: false,
+        masqueradeBit: 14,
+        node: nodeFactsOf(undefined, "n1"),
+      },
     });
     assert.equal(fromPods(base, true), nft);
     assert.ok(

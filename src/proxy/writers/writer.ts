@@ -39,4 +39,6 @@ export interface BaseRules {
   readonly serviceNetworks: readonly string[];
   /** Addresses of the node at which node ports answer. */
   readonly nodePortAddresses: readonly string[] | "all";
+  /** Whether node ports answer at loopback addresses too, which only iptables with IPv4 can do. */
+  readonly localhostNodePorts: boolean;
 }

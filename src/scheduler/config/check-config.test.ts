@@ -162,7 +162,7 @@ describe("KubeSchedulerConfiguration is checked in upstream's words", () => {
   });
 });
 
-describe("plugins of a profile are checked in upstream's words when it is made", () => {
+describe("KubeSchedulerConfiguration: plugins of a profile are refused with upstream's messages", () => {
   const where = "initializing profiles: creating profile for scheduler name a: ";
   const rows = [
     {
@@ -186,12 +186,12 @@ describe("plugins of a profile are checked in upstream's words when it is made",
       error: 'plugin "NodePorts" already registered as "FilterPlugin"',
     },
     {
-      name: "no queue sort plugin",
+      name: "a profile without a queue sort plugin",
       plugins: { queueSort: { disabled: [{ name: "*" }] } },
       error: 'only one queue sort plugin required for profile with scheduler name "a", but got 0',
     },
     {
-      name: "no bind plugin",
+      name: "a profile without a bind plugin",
       plugins: { bind: { disabled: [{ name: "*" }] } },
       error: 'at least one bind plugin is needed for profile with scheduler name "a"',
     },

@@ -145,6 +145,11 @@ export class FilterRun {
     return runFilters(this.#active, this.pod, node);
   }
 
+  /** Verdicts depend on the node alone, so that a known one needs no further question. */
+  get asksNodesOnly(): boolean {
+    return this.#others.length === 0 && this.#nominated.size === 0;
+  }
+
   /** The same for the node at this place, asking only the filters whose verdicts are not known. */
   checkReusing(results: NodeResults, place: number): NodeVerdict {
     const node = results.nodes[place]!;

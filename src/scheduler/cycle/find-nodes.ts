@@ -53,9 +53,17 @@ export function findNodes(
   const verdicts = new Map<NodeInfo, Rejected>();
   const rejections = new Map<string, number>();
   let evaluated = 0;
+  let next = nodes.length === 0 ? 0 : start % nodes.length;
+  const reuses = results !== undefined && run.asksNodesOnly;
   for (; evaluated < nodes.length && feasible.length < wanted; evaluated++) {
-    const place = (start + evaluated) % nodes.length;
+    const place = next;
+    next = place + 1 === nodes.length ? 0 : place + 1;
     const node = nodes[place]!;
+    if (reuses && results.isKnownToFit(place)) {
+      feasible.push(node);
+      places.push(place);
+      continue;
+    }
     const { verdict, plugin } =
       results === undefined ? run.check(node) : run.checkReusing(results, place);
     if (verdict === FITS) {

@@ -8,6 +8,7 @@
  * 2. At most `SPECS_MAX` specs are kept; the one unused for longest goes first. When nodes come or
  *    go, everything is forgotten.
  */
+import { FITS } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
@@ -25,6 +26,8 @@ export class NodeResults {
   /** The nodes as they were when the filters were asked. */
   readonly #versions: Float64Array;
   readonly #verdicts: (NodeVerdict | undefined)[];
+  /** 1 where the verdict of that version is that the pod fits. */
+  readonly #fits: Uint8Array;
   readonly #scores = new Map<string, Float64Array>();
 
   constructor({ nodes, nodeVersions }: NodesInOrder) {
@@ -32,6 +35,12 @@ export class NodeResults {
     this.#current = nodeVersions;
     this.#versions = new Float64Array(nodes.length).fill(-1);
     this.#verdicts = new Array<NodeVerdict | undefined>(nodes.length).fill(undefined);
+    this.#fits = new Uint8Array(nodes.length);
+  }
+
+  /** Whether `verdict` would answer that the pod fits: the question of nearly every node of a search. */
+  isKnownToFit(index: number): boolean {
+    return this.#fits[index] === 1 && this.#versions[index] === this.#current[index];
   }
 
   /** What the remembered filters said, or undefined if they must be asked. */
@@ -42,6 +51,7 @@ export class NodeResults {
   setVerdict(index: number, verdict: NodeVerdict): void {
     this.#versions[index] = this.#current[index]!;
     this.#verdicts[index] = verdict;
+    this.#fits[index] = verdict.verdict === FITS ? 1 : 0;
     for (const scores of this.#scores.values()) scores[index] = Number.NaN;
   }
 

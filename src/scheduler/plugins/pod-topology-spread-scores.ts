@@ -15,7 +15,10 @@ import {
 const HOSTNAME = "kubernetes.io/hostname";
 
 interface Part {
-  readonly constraint: Constraint;
+  readonly topologyKey: string;
+  readonly isHost: boolean;
+  /** What every node with the key scores, however many pods its domain has. */
+  readonly base: number;
   readonly counter: TopologyCounter;
   /** Grows with the number of domains, so that constraints with few domains do not outweigh. */
   readonly weight: number;
@@ -23,8 +26,8 @@ interface Part {
 
 export interface SpreadScoreState {
   readonly parts: readonly Part[];
-  /** Nodes without every topology key, where all keys are needed. */
-  isIgnored(node: NodeInfo): boolean;
+  /** Nodes without one of these labels are ignored. */
+  readonly neededKeys: readonly string[];
 }
 
 export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "objects">) {
@@ -35,48 +38,52 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
       const needsAllKeys =
         (pod.pod.spec.topologySpreadConstraints ?? []).length > 0 || !defaults.isSystem;
       const keys = needsAllKeys ? constraints.map(({ topologyKey }) => topologyKey) : [];
-      const isIgnored = (node: NodeInfo): boolean =>
-        keys.some((key) => node.labels[key] === undefined);
-      const counted = keys.length === 0 ? nodes : nodes.filter((node) => !isIgnored(node));
+      const counted = keys.length === 0 ? nodes : nodes.filter((node) => !isIgnored(node, keys));
       const parts = constraints.map((constraint) => ({
-        constraint,
+        topologyKey: constraint.topologyKey,
+        isHost: constraint.topologyKey === HOSTNAME,
+        base: constraint.maxSkew - 1,
         counter: snapshot.counter(spreadCounter(constraint, pod, keys)),
         weight: Math.log(domainCount(constraint, counted, snapshot) + 2),
       }));
-      return { skip: false as const, state: { parts, isIgnored } };
+      return { skip: false as const, state: { parts, neededKeys: keys } };
     },
-    score: ({ parts, isIgnored }: SpreadScoreState, _pod: PodInfo, node: NodeInfo): number => {
-      if (isIgnored(node)) return 0;
+    score: ({ parts, neededKeys }: SpreadScoreState, _pod: PodInfo, node: NodeInfo): number => {
+      if (isIgnored(node, neededKeys)) return 0;
       let score = 0;
-      for (const { constraint, counter, weight } of parts) {
-        const domain = node.labels[constraint.topologyKey];
+      for (const { topologyKey, isHost, base, counter, weight } of parts) {
+        const domain = node.labels[topologyKey];
         if (domain === undefined) continue;
-        const isHost = constraint.topologyKey === HOSTNAME;
         const pods = isHost ? counter.podsOn(node) : counter.podsIn(domain);
-        score += pods * weight + (constraint.maxSkew - 1);
+        score += pods * weight + base;
       }
       return Math.round(score);
     },
     normalize: (
-      { isIgnored }: SpreadScoreState,
+      { neededKeys }: SpreadScoreState,
       scores: number[],
       nodes: readonly NodeInfo[],
     ): void => {
       let lowest = Number.POSITIVE_INFINITY;
       let highest = 0;
-      for (const [index, node] of nodes.entries()) {
-        if (isIgnored(node)) continue;
+      for (let index = 0; index < scores.length; index++) {
+        if (isIgnored(nodes[index]!, neededKeys)) continue;
         lowest = Math.min(lowest, scores[index]!);
         highest = Math.max(highest, scores[index]!);
       }
-      for (const [index, node] of nodes.entries()) {
-        if (isIgnored(node)) scores[index] = 0;
+      for (let index = 0; index < scores.length; index++) {
+        if (isIgnored(nodes[index]!, neededKeys)) scores[index] = 0;
         else if (highest === 0) scores[index] = SCORE_MAX;
         else
           scores[index] = Math.trunc((SCORE_MAX * (highest + lowest - scores[index]!)) / highest);
       }
     },
   };
+}
+
+function isIgnored({ labels }: NodeInfo, neededKeys: readonly string[]): boolean {
+  for (const key of neededKeys) if (labels[key] === undefined) return true;
+  return false;
 }
 
 function domainCount(

@@ -10,7 +10,7 @@ import { checkDataFile } from "./check-file.ts";
 
 const PAGE_BYTES = 4_096;
 
-describe("damaged pages of an embedded store", () => {
+describe("checkDataFile: damaged LMDB pages of an embedded store", () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-pages-"));
   const path = join(directory, "data.mdb");
   let sound: Buffer;
@@ -55,7 +55,7 @@ describe("damaged pages of an embedded store", () => {
     closeSync(file);
   }
 
-  test("a sound store has none", () => {
+  test("a sound store passes", () => {
     checkDataFile(path);
   });
 

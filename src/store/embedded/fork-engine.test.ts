@@ -48,7 +48,7 @@ async function openStore(): Promise<Opened> {
   };
 }
 
-test("fork: both sides live their own lives, and the fork leaves nothing on the disk", async () => {
+test("fork of an embedded store: writes on either side do not reach the other, and the fork leaves no files", async () => {
   await using opened = await openStore();
   const { store } = opened;
   await store.put("a", bytes("1"));
@@ -76,7 +76,7 @@ test("fork: both sides live their own lives, and the fork leaves nothing on the 
   assert.equal(await store.count(""), 2);
 });
 
-test("fork: its base stays readable while the store rewrites and compacts everything", async () => {
+test("fork of an embedded store: its base stays readable while the store rewrites and compacts everything", async () => {
   await using opened = await openStore();
   const { store } = opened;
   const fill = (value: string) =>
@@ -92,7 +92,7 @@ test("fork: its base stays readable while the store rewrites and compacts everyt
   assert.ok(entries.every(({ value }) => text(value) === "old"));
 });
 
-test("fork: one for which the file grew too much is ended, and the file stops growing", async () => {
+test("fork of an embedded store: a fork for which the file grew too much is ended, and the file stops growing", async () => {
   await using opened = await openStore();
   const { store, directory } = opened;
   const value = new Uint8Array(4_000);
@@ -116,7 +116,7 @@ test("fork: one for which the file grew too much is ended, and the file stops gr
   await fork[Symbol.asyncDispose]();
 });
 
-test("fork: the seventeenth is refused; a place is free again when one is disposed of", async () => {
+test("fork of an embedded store: the seventeenth is refused until another one is disposed of", async () => {
   await using opened = await openStore();
   const { store } = opened;
   await store.put("a", bytes("1"));

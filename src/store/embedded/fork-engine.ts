@@ -102,8 +102,10 @@ class ForkLog implements Log {
     return position < this.#start ? this.#base.log.change(position) : this.#own.get(position);
   }
 
-  value(position: number): Uint8Array | undefined {
-    return position < this.#start ? this.#base.log.value(position) : this.#own.get(position)?.value;
+  value(position: number, packed?: boolean): Uint8Array | undefined {
+    return position < this.#start
+      ? this.#base.log.value(position, packed)
+      : this.#own.get(position)?.value;
   }
 
   *changes(from: number, to: number): Iterable<Change> {

@@ -19,7 +19,7 @@ import {
   type View,
 } from "#store/local/engine.ts";
 import { KeyIndex } from "#store/local/key-index.ts";
-import { account } from "#store/local/plan-commit.ts";
+import { movedBytes } from "#store/local/plan-commit.ts";
 import { DiskRoom } from "./disk-room.ts";
 import { ForkEngine } from "./fork-engine.ts";
 import {
@@ -34,7 +34,14 @@ import {
   shrinkLmdbFile,
 } from "./lmdb-file.ts";
 import { countPages } from "./page-counts.ts";
-import { decodePosition, decodeRow, encodePosition, RowEncoder, valueIn } from "./row.ts";
+import {
+  decodePosition,
+  decodeRow,
+  encodePosition,
+  RowEncoder,
+  type RowHead,
+  valueIn,
+} from "./row.ts";
 
 /** Each takes one of LMDB's places for readers. */
 const FORKS_MAX = 16;
@@ -209,11 +216,13 @@ export class LmdbEngine implements Engine {
 /** The log as it is in `transaction`, or else as it is now. */
 export class LmdbLog implements Log {
   readonly #log: Database<Uint8Array, Uint8Array>;
+  readonly #values: Database<Uint8Array, Uint8Array>;
   readonly #options: { readonly transaction?: Transaction };
   readonly #key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
 
-  constructor({ log }: LmdbFile, transaction?: Transaction) {
+  constructor({ log, logValues }: LmdbFile, transaction?: Transaction) {
     this.#log = log;
+    this.#values = logValues;
     this.#options = transaction === undefined ? {} : { transaction };
   }
 
@@ -222,8 +231,10 @@ export class LmdbLog implements Log {
     return row && decodeRow(position, row);
   }
 
-  value(position: number): Uint8Array | undefined {
-    const row = this.#log.get(encodePosition(position, this.#key), this.#options);
+  value(position: number, packed = false): Uint8Array | undefined {
+    const key = encodePosition(position, this.#key);
+    if (packed) return this.#values.get(key, this.#options);
+    const row = this.#log.get(key, this.#options);
     return row && valueIn(row);
   }
 
@@ -244,18 +255,24 @@ export function rebuildFrom(
   file: LmdbFile,
   transaction?: Transaction,
 ): { state: State; keys: KeyIndex } {
-  let state = readState(file, transaction);
-  const keys = KeyIndex.create();
-  for (const { key: position, value: head } of file.logHeads.getRange(
-    transaction === undefined ? {} : { transaction },
-  )) {
-    const change: Change = { ...head, position: decodePosition(position), value: NO_VALUE };
-    const step = { change, replaced: keys.head(change.key) };
-    keys.apply(step);
-    const revision = Math.max(state.revision, revisionOf(change.position));
-    state = account({ ...state, revision }, [step]);
+  const options = transaction === undefined ? {} : { transaction };
+  const stored = readState(file, transaction);
+  let { revision, liveBytes, historyBytes } = stored;
+  const keys = KeyIndex.ofLog(changesOf(file.logHeads.getRange(options)), (step) => {
+    revision = Math.max(revision, revisionOf(step.change.position));
+    const moved = movedBytes(step);
+    liveBytes += moved.live;
+    historyBytes += moved.history;
+  });
+  return { state: { ...stored, revision, liveBytes, historyBytes }, keys };
+}
+
+function* changesOf(
+  rows: Iterable<{ readonly key: number; readonly value: RowHead }>,
+): Iterable<Change> {
+  for (const { key: position, value: head } of rows) {
+    yield { ...head, position, value: NO_VALUE };
   }
-  return { state, keys };
 }
 
 /** What LMDB reports about a failed commit comes in a second promise. */

@@ -30,16 +30,19 @@ import { isAlive, type ProcessIdentity, thisProcess } from "#lib/process-identit
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { checkDataFile } from "./check-file.ts";
+import { PackedValues } from "./packed-values.ts";
 import { countPages } from "./page-counts.ts";
 import { keepReserve, makeRoomToOpen } from "./reserve.ts";
-import { decodeRowHead, type RowHead } from "./row.ts";
+import { decodePosition, decodeRowHead, encodePosition, type RowHead } from "./row.ts";
 
 export interface LmdbFile extends AsyncDisposable {
   readonly root: RootDatabase<Uint8Array, Uint8Array>;
   /** Position → row, see row.ts. */
   readonly log: Database<Uint8Array, Uint8Array>;
   /** The same table, for reading without the values. */
-  readonly logHeads: Database<RowHead, Uint8Array>;
+  readonly logHeads: Database<RowHead, number>;
+  /** The same table, for reading only the values, many of them. */
+  readonly logValues: Database<Uint8Array, Uint8Array>;
   readonly path: string;
 }
 
@@ -172,12 +175,21 @@ function openTables(directory: string, path: string, readOnly: boolean): LmdbFil
       encoding: "binary",
       keyEncoding: "binary",
     });
-    const logHeads = root.openDB<RowHead, Uint8Array>("log", {
-      keyEncoding: "binary",
-      // Given a row in memory that is used again for the next, it reads what it needs at once.
+    // Given a row in memory that is used again for the next, they read what they need at once.
+    const logHeads = root.openDB<RowHead, number>("log", {
+      keyEncoder: {
+        readKey: decodePosition,
+        writeKey: (position: number, into: Buffer, start: number) =>
+          start + encodePosition(position, into.subarray(start)).length,
+      },
       encoder: { encode: (row: unknown) => row, decode: decodeRowHead },
     } as DatabaseOptions);
-    return { root, log, logHeads, path, [Symbol.asyncDispose]: () => close(root) };
+    const packed = new PackedValues();
+    const logValues = root.openDB<Uint8Array, Uint8Array>("log", {
+      keyEncoding: "binary",
+      encoder: { encode: (row: unknown) => row, decode: (row: Uint8Array) => packed.copyOf(row) },
+    } as DatabaseOptions);
+    return { root, log, logHeads, logValues, path, [Symbol.asyncDispose]: () => close(root) };
   } catch (error) {
     throw corrupt(`${path} cannot be opened as a store: ${messageOf(error)}`, error);
   }

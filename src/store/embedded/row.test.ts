@@ -16,12 +16,12 @@ const change = {
   committedAtMs: 1_893_456_000_123,
 };
 
-test("a row of the log keeps everything, commit time included", () => {
+test("row of an embedded store: every field is kept, commit time included", () => {
   const [row] = new RowEncoder().encode([change]);
   assert.deepEqual({ ...decodeRow(384, row!), bytes: change.bytes }, change);
 });
 
-test("a row of format 2 has no commit time", () => {
+test("row of an embedded store: format 2 has no commit time", () => {
   const [row] = new RowEncoder().encode([change]);
   const untimed = Buffer.concat([row!.subarray(0, 36), row!.subarray(44)]);
   untimed[34] = 0;

@@ -113,7 +113,11 @@ export function decodeRow(position: number, row: Uint8Array): Change {
 
 /** A part of `row`, not a copy. */
 export function valueIn(row: Uint8Array): Uint8Array {
-  return row.subarray(headerBytesOf(row) + row[32]! + row[33]! * 256);
+  return row.subarray(valueStartOf(row));
+}
+
+export function valueStartOf(row: Uint8Array): number {
+  return headerBytesOf(row) + row[32]! + row[33]! * 256;
 }
 
 function headerBytesOf(row: Uint8Array): number {
@@ -128,8 +132,8 @@ export function encodePosition(position: number, into?: Buffer): Buffer {
   return bytes;
 }
 
-export function decodePosition(bytes: Uint8Array): number {
+export function decodePosition(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let position = 0;
-  for (const byte of bytes) position = position * 256 + byte;
+  for (let at = start; at < end; at++) position = position * 256 + bytes[at]!;
   return position;
 }

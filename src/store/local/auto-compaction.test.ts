@@ -8,7 +8,7 @@ import { EMPTY_STATE, type State } from "./engine.ts";
 
 const MINUTE = 60_000;
 
-describe("by size", () => {
+describe("auto-compaction by size (decideBySize)", () => {
   const policy = { ageMs: 1_000, bytesMin: 100, liveShare: 0.5 };
   const base: State = { ...EMPTY_STATE, revision: 110, compactRevision: 10 };
   const rows: {
@@ -17,15 +17,15 @@ describe("by size", () => {
     swept?: boolean;
     want: number | undefined;
   }[] = [
-    { name: "little history stays", state: { historyBytes: 100 }, want: undefined },
-    { name: "too much is halved", state: { historyBytes: 101 }, want: 60 },
+    { name: "history within the limit is kept", state: { historyBytes: 100 }, want: undefined },
+    { name: "history over the limit is halved", state: { historyBytes: 101 }, want: 60 },
     {
-      name: "much live data allows for more",
+      name: "the limit grows with the live data",
       state: { historyBytes: 101, liveBytes: 202 },
       want: undefined,
     },
     {
-      name: "what is given up already must go first",
+      name: "nothing more is compacted before the last compaction is swept",
       state: { historyBytes: 101 },
       swept: false,
       want: undefined,
@@ -36,7 +36,7 @@ describe("by size", () => {
   }
 });
 
-test("history is kept for five minutes and little longer; then the store sets no timer", async () => {
+test("auto-compaction: history is kept for five minutes and little longer; then the store sets no timer", async () => {
   using clock = new VirtualClock();
   await using store = createMemoryStore({ clock });
   await store.put("a", bytes("1"));
@@ -53,7 +53,7 @@ test("history is kept for five minutes and little longer; then the store sets no
   assert.equal(clock.pendingTimers, 1);
 });
 
-test("a burst of writes cannot make history too big", async () => {
+test("auto-compaction: a burst of writes cannot make history too big", async () => {
   using clock = new VirtualClock();
   const history = { ...DEFAULT_HISTORY, bytesMin: 200_000 };
   await using store = createMemoryStore({ clock, history });
@@ -63,7 +63,7 @@ test("a burst of writes cannot make history too big", async () => {
   assert.ok(compactRevision > 1_700, `only up to ${compactRevision} of 2,001`);
 });
 
-test("history limited by size only is kept whatever its age, without a timer", async () => {
+test("auto-compaction: history limited by size only is kept whatever its age, without a timer", async () => {
   using clock = new VirtualClock();
   const history = { ageMs: Number.POSITIVE_INFINITY, bytesMin: 200_000, liveShare: 0 };
   await using store = createMemoryStore({ clock, history });

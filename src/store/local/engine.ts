@@ -76,8 +76,8 @@ export interface View {
 
 export interface Log {
   change(position: number): Change | undefined;
-  /** Only the value of a change: cheaper where its head is known. */
-  value(position: number): Uint8Array | undefined;
+  /** Only the value of a change: cheaper where its head is known. `packed`: see RangeOptions. */
+  value(position: number, packed?: boolean): Uint8Array | undefined;
   /** From `from` on, up to but without `to`. */
   changes(from: number, to: number): Iterable<Change>;
 }

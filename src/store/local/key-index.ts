@@ -10,7 +10,7 @@
  * take their places in the tree some at a time.
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
-import type { Head, Step, Sweep, Tombstone } from "./engine.ts";
+import type { Change, Head, Step, Sweep, Tombstone } from "./engine.ts";
 import { ObsoleteChanges } from "./obsolete-changes.ts";
 
 interface Tables {
@@ -30,6 +30,8 @@ interface Slot {
 export class KeyIndex {
   readonly #tables: Tables;
   #generation: number;
+  /** Keys take their places in the tree all at once, at the end. */
+  #isLoading = false;
 
   private constructor(tables: Tables, generation: number) {
     this.#tables = tables;
@@ -45,6 +47,21 @@ export class KeyIndex {
       trail: ObsoleteChanges.create(),
     };
     return new KeyIndex(tables, 0);
+  }
+
+  /** The index of a whole log. `onStep` is called with each of its changes and what it replaced. */
+  static ofLog(changes: Iterable<Change>, onStep: (step: Step) => void): KeyIndex {
+    const index = KeyIndex.create();
+    const { slots, slotOf } = index.#tables;
+    index.#isLoading = true;
+    for (const change of changes) {
+      const step = { change, replaced: index.head(change.key) };
+      index.apply(step);
+      onStep(step);
+    }
+    index.#isLoading = false;
+    slots.load(Array.from(slotOf!.values(), (slot) => [inByteOrder(slot.key), slot]));
+    return index;
   }
 
   fork(): KeyIndex {
@@ -134,14 +151,15 @@ export class KeyIndex {
       return;
     }
     const fresh: Slot = { key, head, generation: this.#generation };
+    slotOf?.set(key, fresh);
+    if (this.#isLoading) return;
     if (slotOf === undefined) slots.set(inByteOrder(key), fresh);
     else slots.setSoon(inByteOrder(key), fresh);
-    slotOf?.set(key, fresh);
   }
 
   #deleteSlot(key: string): void {
     const { slots, slotOf } = this.#tables;
-    slots.delete(inByteOrder(key));
+    if (!this.#isLoading) slots.delete(inByteOrder(key));
     slotOf?.delete(key);
   }
 

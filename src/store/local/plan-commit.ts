@@ -43,10 +43,18 @@ export function planCommit(
 /** What a change replaces moves from the live data to history; a deletion is history itself. */
 export function account(state: State, steps: readonly Step[]): State {
   let { liveBytes, historyBytes } = state;
-  for (const { change, replaced } of steps) {
-    const replacedBytes = replaced?.bytes ?? 0;
-    liveBytes += (change.deleted ? 0 : change.bytes) - replacedBytes;
-    historyBytes += (change.deleted ? change.bytes : 0) + replacedBytes;
+  for (const step of steps) {
+    const moved = movedBytes(step);
+    liveBytes += moved.live;
+    historyBytes += moved.history;
   }
   return { ...state, liveBytes, historyBytes };
+}
+
+export function movedBytes({ change, replaced }: Step): { live: number; history: number } {
+  const replacedBytes = replaced?.bytes ?? 0;
+  return {
+    live: (change.deleted ? 0 : change.bytes) - replacedBytes,
+    history: (change.deleted ? change.bytes : 0) + replacedBytes,
+  };
 }

@@ -26,7 +26,7 @@ export function* readRange(
   options: RangeOptions,
   keysPerTurn: number,
 ): Generator<void, RangeAnswer> {
-  const { limit = Number.POSITIVE_INFINITY, startAfter, keysOnly = false } = options;
+  const { limit = Number.POSITIVE_INFINITY, startAfter, keysOnly = false, packed } = options;
   const revision = checkRevision(view, options.atRevision);
   const newest = revision === view.state.revision;
   const entries: Entry[] = [];
@@ -40,7 +40,8 @@ export function* readRange(
       break;
     }
     if (visited > 0 && visited % keysPerTurn === 0) yield;
-    const entry = entryOf(view, head, revision, keysOnly || entries.length >= limit);
+    const values = keysOnly || entries.length >= limit ? "none" : packed ? "packed" : "own memory";
+    const entry = entryOf(view, head, revision, values);
     if (entry !== undefined && entries.length < limit) entries.push(entry);
     else if (entry !== undefined) remaining += 1;
     visited += 1;
@@ -84,17 +85,17 @@ function entryOf(
   view: View,
   head: Head | Tombstone,
   revision: number,
-  keysOnly: boolean,
+  values: "none" | "packed" | "own memory",
 ): Entry | undefined {
   if ("version" in head && revisionOf(head.position) <= revision) {
     const { key, createRevision, version, position } = head;
-    const value = keysOnly ? NO_VALUE : view.log.value(position);
+    const value = values === "none" ? NO_VALUE : view.log.value(position, values === "packed");
     if (value === undefined) throw new Error(`the log lacks the change of ${key}`);
     return { key, value, createRevision, modRevision: revisionOf(position), version };
   }
   const change = changeAt(view, head.position, revision);
   if (change === undefined) return undefined;
-  return keysOnly ? { ...toEntry(change), value: NO_VALUE } : toEntry(change);
+  return values === "none" ? { ...toEntry(change), value: NO_VALUE } : toEntry(change);
 }
 
 /** Follows the chain from `position` back to the change that was in force at `revision`. */

@@ -76,7 +76,7 @@ export function brief({ type, key, value, prevValue }: WatchEvent, prefix: strin
 }
 
 function describeLifetimes(open: OpenSubject): void {
-  test.concurrent("a key with a time to live is deleted when it is over", async () => {
+  test.concurrent("lease: a key with ttlSeconds is deleted when its time is over", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const abort = new AbortController();
@@ -102,7 +102,7 @@ function describeLifetimes(open: OpenSubject): void {
     ]);
   });
 
-  test.concurrent("writing a key again begins its time to live anew", async () => {
+  test.concurrent("lease: writing a key again restarts its ttlSeconds", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     await store.put(`${prefix}a`, bytes("1"), { ttlSeconds: 2 });

@@ -93,6 +93,7 @@ class Deeds {
       ...(this.#random.next() < 0.5 ? { limit: 1 + this.#random.integer(5) } : {}),
       ...(this.#random.next() < 0.3 ? { startAfter: this.#key() } : {}),
       ...(this.#random.next() < 0.2 ? { keysOnly: true } : {}),
+      packed: this.#random.next() < 0.5,
     };
     const read = store.range(prefix, options);
     if (await refused(read, this.#model.refusesRead(atRevision))) return;

@@ -28,14 +28,14 @@ export function describeReads(open: OpenSubject): void {
     assert.equal(again?.version, 1);
   });
 
-  test("an empty value is a value", async () => {
+  test("get: an empty value is a value", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     await store.put(`${prefix}a`, new Uint8Array());
     assert.equal((await store.get(`${prefix}a`)).entry?.value.length, 0);
   });
 
-  test("bytes come back as they were", async () => {
+  test("get: bytes come back as they were written", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const value = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256);
@@ -120,7 +120,7 @@ export function describeReads(open: OpenSubject): void {
     assert.equal(await store.count(prefix), 25);
   });
 
-  test("a range of keys only brings no values", async () => {
+  test("store range with keysOnly: no values are returned", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     await store.put(`${prefix}a`, bytes("1"));

@@ -64,7 +64,7 @@ export function describeWatches(open: OpenSubject): void {
     assert.equal((await wide.take(5)).length, 5);
   });
 
-  test("previous values may be left out", async () => {
+  test("withPrevValue false: a watch leaves out previous values", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const base = await store.currentRevision();
@@ -170,7 +170,7 @@ export function describeWatches(open: OpenSubject): void {
     assert.deepEqual(await watch.take(1), ["put a=2"]);
   });
 
-  test("a consumer that is too slow is cut off", async () => {
+  test("a watch whose consumer is too slow is ended", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const abort = new AbortController();
@@ -186,7 +186,7 @@ export function describeWatches(open: OpenSubject): void {
     }, "SlowConsumer");
   });
 
-  test("a consumer of history is not too slow, however long it is", async () => {
+  test("a watch that reads history is not ended as too slow, however long it is", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const base = await store.currentRevision();

@@ -40,7 +40,7 @@ export function describeWrites(open: OpenSubject): void {
     assert.equal(await store.currentRevision(), base + 4);
   });
 
-  test("a write whose condition does not hold answers what is there", async () => {
+  test("expectRevision: a write whose condition does not hold answers the current entry", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const key = `${prefix}a`;
@@ -75,7 +75,7 @@ export function describeWrites(open: OpenSubject): void {
     assert.equal((await store.put(key, bytes("3"), { mustNotExist: true })).ok, true);
   });
 
-  test("a transaction is carried out as a whole or not at all", async () => {
+  test("transact (etcd Txn): a transaction is carried out as a whole or not at all", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const base = await store.currentRevision();
@@ -130,7 +130,7 @@ export function describeWrites(open: OpenSubject): void {
     assert.equal(await store.currentRevision(), base);
   });
 
-  test("the greatest transaction fits", async () => {
+  test("store transact: a transaction of OPERATIONS_MAX operations is accepted", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const operations = Array.from({ length: OPERATIONS_MAX }, (_, index): Operation => {
@@ -164,7 +164,7 @@ export function describeWrites(open: OpenSubject): void {
     assert.equal((await store.get(widest)).entry?.value.length, valueBytesMax);
   });
 
-  test("writers that race for a key lose no increment", async () => {
+  test("expectRevision: concurrent writers of a key lose no increment", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const key = `${prefix}counter`;

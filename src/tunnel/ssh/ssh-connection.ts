@@ -56,6 +56,8 @@ export async function openSshConnection(
     ...{ ...target, username: user, readyTimeout: READY_WITHIN_MS },
     ...{ keepaliveInterval: KEEP_ALIVE_MS, keepaliveCountMax: KEEP_ALIVES_MISSED_MAX },
   });
+  // Without it each small packet after another waits 40 ms for an acknowledgement.
+  client.setNoDelay();
   try {
     await ready;
   } catch (error) {

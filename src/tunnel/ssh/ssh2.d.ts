@@ -22,6 +22,7 @@ declare module "ssh2" {
       port: number,
       opened: (error: Error | undefined, channel: Duplex) => void,
     ): this;
+    setNoDelay(noDelay?: boolean): this;
     destroy(): this;
   }
 

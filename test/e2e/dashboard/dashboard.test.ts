@@ -103,6 +103,29 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "list of Secrets: a table of 1,000 rows has elements for the rows in view only, wherever it is scrolled to",
+    async () => {
+      await cluster.apply(numberedSecrets(1_000));
+      await page.goto(`${server.origin}/list/core/secrets?namespace=many`);
+      await page.getByText("1,000 of 1,000").waitFor();
+      for (const [scrollPx, row] of [
+        [16_000, 500],
+        [100_000, 999],
+        [0, 0],
+      ]) {
+        await page.locator("section.grid").evaluate((grid, top) => {
+          grid.scrollTop = top;
+        }, scrollPx!);
+        const shown = page.locator(`tr[aria-rowindex="${row! + 1}"]`);
+        await shown.getByRole("link", { name: secretName(row!) }).waitFor();
+        assert.equal((await shown.boundingBox())?.height, 32);
+        assert.ok((await page.locator("section.grid tbody tr").count()) < 80);
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "object: YAML shows the owners of fields, edit is checked by dry run and saved",
     async () => {
       await page.goto(`${server.origin}/object/core/configmaps/default/settings?tab=yaml`);
@@ -355,3 +378,17 @@ kind: Secret
 metadata: { name: password, namespace: default }
 stringData: { value: hunter2 }
 `;
+
+function secretName(index: number): string {
+  return `numbered-${String(index).padStart(4, "0")}`;
+}
+
+/** In a namespace of their own. */
+function numberedSecrets(count: number): string {
+  const maps = Array.from(
+    { length: count },
+    (_, index) =>
+      `{ apiVersion: v1, kind: Secret, metadata: { name: ${secretName(index)}, namespace: many } }`,
+  );
+  return ["{ apiVersion: v1, kind: Namespace, metadata: { name: many } }", ...maps].join("\n---\n");
+}

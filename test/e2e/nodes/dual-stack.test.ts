@@ -12,12 +12,13 @@ import {
 
 const RANGES = "10.96.0.0/16,fd00:10:96::/112";
 
-describe(`k8ts up --nodes 2 --service-cluster-ip-range ${RANGES}`, () => {
+describe(`k8ts up --nodes 2 --proxy-mode=userspace --service-cluster-ip-range ${RANGES}`, () => {
   let cluster: MachineCluster;
 
   beforeAll(async () => {
     cluster = await prepareMachine();
-    await cluster.k8ts("up", "--nodes", "2", "--service-cluster-ip-range", RANGES);
+    const ranges = ["--service-cluster-ip-range", RANGES];
+    await cluster.k8ts("up", "--nodes", "2", "--proxy-mode=userspace", ...ranges);
     await buildWebImage(cluster);
     const file = join(cluster.machine.dir, "web.json");
     const list = JSON.parse(webObjects()) as { items: { kind: string; spec: object }[] };

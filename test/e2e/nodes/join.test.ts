@@ -79,6 +79,9 @@ describe("k8ts join", () => {
     const token = (await cluster.k8ts("token", "create", "--description", "spare")).trim();
     const row = new RegExp(`${token.replace(".", "\\.")} +23h .*authentication,signing +spare `);
     assert.match(await cluster.k8ts("token", "list"), row);
+    const listed = JSON.parse(await cluster.k8ts("token", "list", "-o", "json"));
+    const found = listed.find((one: { token: string }) => one.token === token);
+    assert.deepEqual([found.description, found.usages], ["spare", ["authentication", "signing"]]);
     await cluster.k8ts("token", "delete", token);
     assert.doesNotMatch(await cluster.k8ts("token", "list"), row);
     await assert.rejects(cluster.k8ts("token", "create", "nonsense"), /was not of the form/);

@@ -14,6 +14,7 @@ import {
   POD_IPS_V6,
   startNodeNetwork,
 } from "./node-network.ts";
+import { RECEIVE_INIT, SEND_INIT } from "./sctp.ts";
 
 const MISSING = ["nft", "iptables", "conntrack", "busybox"].flatMap((p) => missingProgram(p) ?? []);
 const SERVER = "https://127.0.0.1:6443";
@@ -41,7 +42,7 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
   const startProxy = (): void => {
     const flags = ["--proxy-mode", mode, "--cluster-cidr", "10.244.0.0/16,fd44::/64"];
     const own = ["--hostname-override", "node1", "--iptables-sync-period", "500ms"];
-    const ports = ["--nodeport-addresses", "192.168.77.0/24,fd77::/64"];
+    const ports = ["--nodeport-addresses", "192.168.77.0/24,127.0.0.0/8,fd77::/64"];
     proxy = network.machine.start(process.execPath, [
       ...[PROGRAM, "proxy", "--kubeconfig", kubeconfig, ...flags, ...own, ...ports],
     ]);
@@ -94,6 +95,13 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
     });
     await endpoints("sticky", ["pod1", "pod2"]);
+    await service("brief", "10.96.0.21", {
+      sessionAffinity: "ClientIP",
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 1 } },
+    });
+    await endpoints("brief", ["pod1", "pod2"]);
+    await service("sctp", "10.96.0.22", { protocol: "SCTP", port: 7000 });
+    await endpoints("sctp", ["pod1"], "node1", { protocol: "SCTP", port: 9000 });
     await service("empty", "10.96.0.12", { type: "NodePort", nodePort: 30081 });
     await service("self", "10.96.0.13", {});
     await endpoints("self", ["pod1"]);
@@ -257,6 +265,9 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     assert.match((await network.get("outside", `${NODE_IP}:30080`)).text, /^pod[12] /);
     assert.match((await network.get("node", `${NODE_IP}:30080`)).text, /^pod[12] /);
     assert.match((await network.get("pod1", `${NODE_IP}:30080`)).text, /^pod[12] /);
+    // Loopback is one of --nodeport-addresses: only iptables can serve it, as with upstream's.
+    const { exitCode } = await network.get("node", "127.0.0.1:30080");
+    assert.equal(exitCode, mode === "iptables" ? 0 : 7);
     // Not one of --nodeport-addresses.
     assert.equal((await network.get("pod1", "10.244.0.1:30080")).exitCode, 7);
   });
@@ -268,6 +279,27 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     }
     assert.equal(seen.size, 1);
   });
+
+  test("sessionAffinity ClientIP: a client that stayed away for timeoutSeconds is balanced anew", async () => {
+    const first = (await network.get("outside", "10.96.0.21")).text;
+    await until(async () => (await network.get("outside", "10.96.0.21")).text !== first, {
+      ...{ timeoutMs: 60_000, everyMs: 1_100 },
+    });
+  }, 90_000);
+
+  test("SCTP: an INIT to the cluster IP reaches the endpoint's port", async () => {
+    const inside = ["netns", "exec", "pod1", "perl", "-e", RECEIVE_INIT, "30"];
+    const receiver = network.machine.start("ip", inside);
+    let seen = "";
+    receiver.stdout?.on("data", (chunk) => {
+      seen += chunk;
+    });
+    await until(() => seen.includes("listening"), LONG);
+    const sender = ["netns", "exec", "outside", "perl", "-e", SEND_INIT, "10.96.0.22", "7000"];
+    const { exitCode, stderr } = await network.machine.run("ip", sender);
+    assert.equal(exitCode, 0, stderr);
+    await until(() => /^10\.244\.0\.1 9000$/m.test(seen), LONG).catch(() => assert.fail(seen));
+  }, 90_000);
 
   test("no endpoints: ClusterIP and NodePort are rejected at once", async () => {
     for (const [place, host] of [
@@ -320,7 +352,11 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
   });
 
   test("IPv6: ClusterIP and NodePort", async () => {
-    assert.match((await network.get("pod1", "[fd96::10]")).text, /^pod[12] fd44::/);
+    // Half of these are hairpin connections, which must not have the pod's own address.
+    for (let i = 0; i < 8; i++) {
+      const { text } = await network.get("pod1", "[fd96::10]");
+      assert.match(text, /^(?:pod2 fd44::11|pod1 fd44::1)$/);
+    }
     assert.match((await network.get("outside", `[${NODE_IP_V6}]:30086`)).text, /^pod[12] /);
   });
 

@@ -163,6 +163,10 @@ async function addNode(
             ...{ name: "web", image: BUSYBOX, ports: [{ containerPort: 8080 }] },
             command: ["sh", "-c", WEB],
           },
+          {
+            ...{ name: "ticker", image: BUSYBOX },
+            command: ["sh", "-c", "while :; do echo tick; sleep 0.2; done"],
+          },
         ],
         terminationGracePeriodSeconds: 0,
       },

@@ -70,12 +70,13 @@ describe("a node that the control plane has no route to", () => {
   }, 120_000);
 
   test.each(TUNNEL_KINDS)(
-    "$name: logs, exec, port-forward, proxies and webhooks work",
+    "$name: logs, exec, attach, port-forward, proxies and webhooks work",
     async ({ open }) => {
       const tunnel = await open(split);
       try {
         const follow = held("logs", "-f", "web");
         const exec = held("exec", "web", "--", "sh", "-c", "echo started; sleep 1000");
+        const attach = held("attach", "web", "-c", "ticker");
         const [logs, echoed, copied, page, hook, kubelet, ...pages] = await Promise.all([
           split.kubectl("logs", "web"),
           split.kubectl("exec", "web", "--", "echo", "reached"),
@@ -91,13 +92,15 @@ describe("a node that the control plane has no route to", () => {
         assert.match(hook.stderr, /denied by a webhook on the node/);
         assert.equal(kubelet?.stdout, "ok");
         for (const { stdout } of pages) assert.equal(stdout.trim(), PAGE);
-        await until(
-          () => follow.output().includes("hello") && exec.output().includes("start"),
-          LONG,
-        );
+        const heard = [
+          [follow, "hello"],
+          [exec, "start"],
+          [attach, "tick"],
+        ] as const;
+        await until(() => heard.every(([{ output }, text]) => output().includes(text)), LONG);
         // The node's side dies: streams end with an error, and calls work again once it is back.
         await tunnel.kill();
-        for (const stream of [follow, exec]) {
+        for (const stream of [follow, exec, attach]) {
           assert.notEqual(await stream.ended, 0, stream.output());
           assert.match(stream.output(), /error/i);
         }

@@ -80,7 +80,8 @@ export async function runCampaign(
       : progress.made(PAIR_MS, name).catch(() => undefined));
     await until(() => nowMs() - beginMs >= holdMs, LONG);
     for (const { kind, touches } of faults) {
-      if (kind !== "clock") await progress.takenOver(touches[0]!);
+      const holder = touches[0]!;
+      if (kind !== "clock" && hasSuccessor(plane, holder, faults)) await progress.takenOver(holder);
     }
     const lastedMs = nowMs() - beginMs;
     for (const fault of faults) await fault.end();
@@ -96,6 +97,19 @@ export async function runCampaign(
   const unfinished = history.some((one) => one.k === "final") ? [] : [`no end: ${load.log()}`];
   const problems = [...unfinished, ...checkHistory(history), ...checkLeaders(leases, acts)];
   return { rounds: results, history, acts: acts.length, problems };
+}
+
+/** Whether the other manager, or scheduler, and the API server that it uses are out of all these faults. */
+function hasSuccessor(
+  { schedulers, managers, apiServers }: ControlPlane,
+  holder: string,
+  faults: readonly Fault[],
+): boolean {
+  const pair = [schedulers, managers].find((parts) => parts.some(({ name }) => name === holder));
+  if (pair === undefined) return false;
+  const at = pair.findIndex(({ name }) => name !== holder);
+  const needed = [pair[at]!.name, apiServers[at]!.name];
+  return !faults.some(({ touches }) => needed.some((name) => touches.includes(name)));
 }
 
 function loadPlan({ apiServers, ca, token, folder }: ControlPlane, seed: number): LoadPlan {

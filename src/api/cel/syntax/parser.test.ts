@@ -10,7 +10,7 @@ import type { ParserOptions } from "./tree-reader.ts";
 const MACROS = [...STANDARD_MACROS, ...OPTIONAL_MACROS, ...TWO_VARIABLE_MACROS];
 const OPTIONS: ParserOptions = { macros: MACROS, optionalSyntax: true };
 
-describe("cel-go's own cases", () => {
+describe("CEL: parser test cases of cel-go", () => {
   // Its tests lower the limits, and run some expressions with a part of the syntax turned off.
   const limits = { depthMax: 32, recoveriesMax: 4, skippedMax: 4 };
   const existsOne = STANDARD_MACROS.find(({ name }) => name === "exists_one")!;
@@ -60,25 +60,41 @@ describe("CEL: syntax errors in the words of the real server", () => {
 describe("CEL: limits", () => {
   const cases = [
     {
-      name: "brackets",
+      name: "300 nested brackets exceed the recursion limit of 250",
       text: "[".repeat(300) + "]".repeat(300),
       error: /recursion limit exceeded: 250/,
     },
-    { name: "sums", text: `1${"+1".repeat(300)}`, error: /max recursion depth exceeded/ },
-    { name: "fields", text: `a${".b".repeat(300)}`, error: /max recursion depth exceeded/ },
     {
-      name: "size",
+      name: "a sum of 300 terms exceeds the recursion depth",
+      text: `1${"+1".repeat(300)}`,
+      error: /max recursion depth exceeded/,
+    },
+    {
+      name: "a chain of 300 fields exceeds the recursion depth",
+      text: `a${".b".repeat(300)}`,
+      error: /max recursion depth exceeded/,
+    },
+    {
+      name: "an expression of more than 100,000 characters is refused",
       text: " ".repeat(100_001),
       error: /size exceeds limit: size: 100001, limit 100000/,
     },
-    { name: "garbage", text: "$".repeat(90_000), error: /1 more errors were truncated$/ },
     {
-      name: "doubling macros",
+      name: "errors of 90,000 unknown characters are truncated",
+      text: "$".repeat(90_000),
+      error: /1 more errors were truncated$/,
+    },
+    {
+      name: "nested macros may not expand to more than 500,000 nodes",
       text: `a${".optMap(x, x)".repeat(40)}`,
       error: /macros expand to more than 500000 nodes/,
     },
-    { name: "parentheses", text: `${"(".repeat(240)}1${")".repeat(240)}`, error: undefined },
-    { name: "conditions", text: `a${" && a".repeat(3000)}`, error: undefined },
+    {
+      name: "240 nested parentheses are parsed",
+      text: `${"(".repeat(240)}1${")".repeat(240)}`,
+      error: undefined,
+    },
+    { name: "3,000 operands of && are parsed", text: `a${" && a".repeat(3000)}`, error: undefined },
   ];
   for (const { name, text, error } of cases) {
     test(name, () => {

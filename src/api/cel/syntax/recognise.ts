@@ -2,6 +2,7 @@
  * Tokens to a tree of the grammar's rules. Where tokens do not fit, recovery finds a way to go on, so
  * that one run reports all errors; it never gives up before its limits.
  */
+import { lazy } from "#lib/lazy.ts";
 import { buildAutomaton, type Decision, type State } from "./automaton.ts";
 import type { Faults } from "./faults.ts";
 import { type Alternative, GRAMMAR, type Label, type RuleName, type Sequence } from "./grammar.ts";
@@ -50,8 +51,8 @@ interface RuleCall {
   readonly returnTo: State;
 }
 
-const AUTOMATON = buildAutomaton();
-const PREDICTIONS = new Predictions(AUTOMATON);
+const automaton = lazy(buildAutomaton);
+const predictions = lazy(() => new Predictions(automaton()));
 
 class Recogniser {
   readonly #tokens: TokenCursor;
@@ -66,8 +67,8 @@ class Recogniser {
     this.#faults = faults;
     this.#limits = limits;
     const frame = { rule: "start", precedence: 0, caller: undefined, returnTo: undefined } as const;
-    this.#place = { state: AUTOMATON.rules.get("start")!.start, frame };
-    this.#recovery = new Recovery(AUTOMATON, this.#place, tokens, faults, limits);
+    this.#place = { state: automaton().rules.get("start")!.start, frame };
+    this.#recovery = new Recovery(automaton(), this.#place, tokens, faults, limits);
   }
 
   /** Rules that call others wait on a stack of our own: nesting takes no more than memory. */
@@ -114,7 +115,7 @@ class Recogniser {
 
   *#body(rule: RuleName, build: { node: Node }): Parsing<void> {
     const { alternatives } = GRAMMAR[rule];
-    const { choice, loop } = AUTOMATON.rules.get(rule)!;
+    const { choice, loop } = automaton().rules.get(rule)!;
     let way = 0;
     if (choice !== undefined) {
       this.#sync(choice.state);
@@ -149,7 +150,7 @@ class Recogniser {
 
   *#items(items: Sequence, node: Node): Parsing<void> {
     for (const item of items) {
-      const { state, decision, loopBack } = AUTOMATON.places.get(item)!;
+      const { state, decision, loopBack } = automaton().places.get(item)!;
       switch (item.type) {
         case "token":
           this.#place.state = state;
@@ -191,7 +192,7 @@ class Recogniser {
       if (otherwise !== undefined) return otherwise;
       throw this.#recovery.noWay(this.#tokens.current);
     }
-    const prediction = PREDICTIONS.predict(decision, (n) => this.#tokens.ahead(n));
+    const prediction = predictions().predict(decision, (n) => this.#tokens.ahead(n));
     if (prediction.type === "way") return prediction.way;
     throw this.#recovery.noWay(prediction.offending);
   }

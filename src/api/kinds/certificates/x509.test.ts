@@ -13,8 +13,8 @@ import { readCertificate, readCertificateRequest, readPublicKey } from "./x509.t
 
 const bytesOf = (pem: string) => parsePem(pem)[0]!.bytes;
 
-describe("X.509 certificate: X.509", () => {
-  test("a leaf", () => {
+describe("X.509 certificate", () => {
+  test("readCertificate reads names, times and usages of a leaf certificate", () => {
     const { publicKey, ...leaf } = readCertificate(bytesOf(LEAF_PEM))!;
     assert.deepEqual(leaf, {
       isCa: false,
@@ -27,7 +27,8 @@ describe("X.509 certificate: X.509", () => {
     assert.equal(publicKey.curve, "P-256");
   });
 
-  test("an authority", () => assert.equal(readCertificate(bytesOf(AUTHORITY_PEM))?.isCa, true));
+  test("readCertificate reports that a CA certificate is one", () =>
+    assert.equal(readCertificate(bytesOf(AUTHORITY_PEM))?.isCa, true));
 
   test("the same key in a certificate, a request and on its own", () => {
     const request = readCertificateRequest(bytesOf(REQUEST_PEM));

@@ -95,7 +95,7 @@ describe("Lease: semantic versions", () => {
     "10.0.0",
   ].map((text) => parseSemanticVersion(text)!);
 
-  test("are ordered", () => {
+  test("compareSemanticVersions orders pre-releases before releases", () => {
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries()) {
         assert.equal(Math.sign(compareSemanticVersions(a, b)), Math.sign(i - j));

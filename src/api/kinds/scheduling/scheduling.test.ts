@@ -101,7 +101,7 @@ describe("pod groups", () => {
     assert.deepEqual((object as PodGroup).spec, { podGroupTemplateRef: null, ...basic });
   });
 
-  test("cells", () => {
+  test("the columns show policy, workload and phase", () => {
     const { object } = runKind(podGroupKind, { object: { spec: basic } });
     assert.deepEqual(
       podGroupKind.columns.map((column) => column.cell(object, 0)),

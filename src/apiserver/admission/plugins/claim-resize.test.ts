@@ -25,7 +25,7 @@ describe("PersistentVolumeClaimResize", () => {
   test("PersistentVolumeClaimResize: bound claims of a class with allowVolumeExpansion can grow", async () => {
     assert.equal(await message(claim("2Gi"), claim("1Gi")), undefined);
   });
-  test("others do not", async () => {
+  test("claims that are not bound, or whose class does not allow it, cannot be expanded", async () => {
     assert.match(
       (await message(claim("2Gi"), claim("1Gi", "Pending"))) ?? "",
       /Only bound persistent volume claims can be expanded/,

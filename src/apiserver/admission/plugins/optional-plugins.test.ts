@@ -45,7 +45,7 @@ test("AlwaysDeny denies", async () => {
   );
 });
 
-test("NamespaceExists and NamespaceAutoProvision", async () => {
+test("NamespaceExists refuses a missing namespace; NamespaceAutoProvision creates it", async () => {
   const objects = new MemoryObjects();
   const missing = await admitWith(namespaceExists, podKind, pod({}), { objects });
   assert.equal(missing.status?.message, 'namespaces "ns" not found');

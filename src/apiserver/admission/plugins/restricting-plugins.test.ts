@@ -51,12 +51,17 @@ describe("PodNodeSelector", () => {
       want: { zone: "a", disk: "ssd" },
     },
     {
-      name: "not against it",
+      name: "a nodeSelector that conflicts with that of the namespace is refused",
       annotations: annotated,
       given: { zone: "b" },
       want: 'pods "p" is forbidden: pod node label selector conflicts with its namespace node label selector',
     },
-    { name: "the cluster's otherwise", annotations: {}, given: {}, want: { any: "1" } },
+    {
+      name: "the default nodeSelector of the cluster is added without one of the namespace",
+      annotations: {},
+      given: {},
+      want: { any: "1" },
+    },
     {
       name: "only what is allowed",
       annotations: {},
@@ -98,34 +103,44 @@ describe("PodTolerationRestriction", () => {
   };
   const rows: { name: string; annotations: Record<string, string>; spec: Loose; want: unknown }[] =
     [
-      { name: "the cluster's defaults", annotations: {}, spec: {}, want: [b] },
-      { name: "the namespace's defaults", annotations: defaults([a]), spec: {}, want: [a] },
       {
-        name: "the wider one stays",
+        name: "default tolerations of the cluster are added",
+        annotations: {},
+        spec: {},
+        want: [b],
+      },
+      {
+        name: "default tolerations of the namespace are added",
+        annotations: defaults([a]),
+        spec: {},
+        want: [a],
+      },
+      {
+        name: "a toleration that a default covers is merged into it",
         annotations: defaults([a]),
         spec: { tolerations: [narrow] },
         want: [a],
       },
       {
-        name: "who asks for memory stays when it is short",
+        name: "a pod with memory requests gets a toleration of memory-pressure",
         annotations: defaults([]),
         spec: { containers: [{ resources: { requests: { memory: "1" } } }] },
         want: [pressure],
       },
       {
-        name: "who asks for other things goes first all the same",
+        name: "a pod with other requests only gets no toleration of memory-pressure",
         annotations: defaults([]),
         spec: { containers: [{ resources: { requests: { "a.b/gpu": "1" } } }] },
         want: undefined,
       },
       {
-        name: "narrower than allowed",
+        name: "a toleration narrower than the whitelist is allowed",
         annotations: { ...defaults([]), ...allowed([a]) },
         spec: { tolerations: [narrow] },
         want: [narrow],
       },
       {
-        name: "not what is not allowed",
+        name: "a toleration outside of the whitelist is refused",
         annotations: { ...defaults([]), ...allowed([a]) },
         spec: { tolerations: [b] },
         want: "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist",
@@ -166,17 +181,31 @@ describe("OwnerReferencesPermissionEnforcement", () => {
   const rows: { name: string; may: string[]; meta: object; old?: object; want?: string }[] = [
     { name: "a new object may have owners", may: [], meta: owner() },
     { name: "an owner added later", may: [], meta: owner(), old: {}, want: cannotDelete },
-    { name: "by who may delete", may: ["delete /pods//ns/p"], meta: owner(), old: {} },
-    { name: "nothing changed", may: [], meta: owner(), old: owner() },
-    { name: "who blocks the owner's end", may: [], meta: blocking, want: cannotFinalize },
     {
-      name: "must be able to finalize it",
+      name: "a user who may delete the object may change its owners",
+      may: ["delete /pods//ns/p"],
+      meta: owner(),
+      old: {},
+    },
+    { name: "unchanged ownerReferences need no permission", may: [], meta: owner(), old: owner() },
+    {
+      name: "blockOwnerDeletion without permission to finalize the owner is refused",
+      may: [],
+      meta: blocking,
+      want: cannotFinalize,
+    },
+    {
+      name: "blockOwnerDeletion is allowed with update of the owner's finalizers",
       may: ["update apps/replicasets/finalizers/ns/r"],
       meta: blocking,
     },
-    { name: "or everything", may: ["update */*/finalizers//*"], meta: blocking },
     {
-      name: "an owner of no known kind",
+      name: "blockOwnerDeletion is allowed with update of all finalizers",
+      may: ["update */*/finalizers//*"],
+      meta: blocking,
+    },
+    {
+      name: "blockOwnerDeletion of an owner of an unknown kind is refused",
       may: [],
       meta: owner({ kind: "Nothing", blockOwnerDeletion: true }),
       want: 'pods "p" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion apps/v1 Kind Nothing: no matches for kind "Nothing" in version "apps/v1"',

@@ -98,7 +98,7 @@ async function askHook(
       config: clientConfig,
       body: encodeReview(accepted, uid, request, version),
       timeoutMs: timeoutSeconds * 1000,
-      signal: request.signal,
+      signal: request.client.signal,
       ...(parts.credentialsFor === undefined ? {} : { credentialsFor: parts.credentialsFor }),
     });
   } catch (error) {

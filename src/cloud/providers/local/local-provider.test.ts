@@ -32,7 +32,7 @@ const service = (name: string, draft: Draft<Service> = {}): Service =>
 const having = (name: string, ip: string): Service =>
   service(name, { status: { loadBalancer: { ingress: [{ ip }] } } });
 
-describe("cloud provider local", () => {
+describe("local cloud provider (LoadBalancer addresses)", () => {
   test("each Service has an address that the machine has until it is removed", async () => {
     const { machine, ensure, loadBalancers } = world();
     assert.deepEqual(await ensure(service("a")), ["10.245.0.1"]);

@@ -22,7 +22,7 @@ async function start(config: string) {
   return { clock, provider, instances: provider.instances!, url };
 }
 
-describe("cloud provider simulated", () => {
+describe("simulated cloud provider (startSimulated)", () => {
   test("machines appear, stop and vanish by schedule", async () => {
     const { clock, provider, instances } = await start(`
 machines: [{ name: a }]

@@ -198,20 +198,25 @@ const refused: { args: string[]; says: string }[] = [
   },
 ];
 
-describe("flags that cannot be used are refused", () => {
+describe("kube-apiserver flags that cannot be used are refused", () => {
   test.each(refused)("$args", ({ args, says }) => {
     assert.throws(() => parseFlags(args), new FlagError(says));
   });
 });
 
-test("--tls-curve-preferences and --etcd-compaction-interval take effect", () => {
-  const flags = parseFlags(["--tls-curve-preferences=24,29", "--etcd-compaction-interval=0"]);
+test("--tls-curve-preferences, --etcd-compaction-interval and --kubelet-timeout take effect", () => {
+  const flags = parseFlags([
+    "--tls-curve-preferences=24,29",
+    "--etcd-compaction-interval=0",
+    "--kubelet-timeout=7s",
+  ]);
   assert.deepEqual(tlsLimitsOf(flags), { ecdhCurve: "P-384:X25519" });
   assert.equal(flags.etcdCompactionInterval, 0);
+  assert.equal(flags.kubeletTimeout, 7);
   assert.deepEqual(flags.withoutEffect, []);
 });
 
-test("flags are read as upstream reads them", () => {
+test("kube-apiserver flags are read as upstream reads them", () => {
   const flags = parseFlags([
     "--secure-port=0",
     "--anonymous-auth=f",
@@ -232,7 +237,7 @@ test("flags are read as upstream reads them", () => {
   assert.equal(flags.logLevel, "debug");
 });
 
-test("flags of a kubeadm manifest are accepted; those without effect are reported", () => {
+test("kube-apiserver flags of a kubeadm manifest are accepted; those without effect are reported", () => {
   const flags = parseFlags([
     "--profiling=false",
     "--feature-gates=AllAlpha=false",
@@ -265,7 +270,7 @@ test("feature gates that can be switched: those that are on, AllBeta included", 
     withoutEffect: [],
   });
   assert.deepEqual(gates("AllBeta=true,ClusterTrustBundle=false"), {
-    features: ["ClusterTrustBundleProjection", "PodCertificateRequest"],
+    features: ["ClusterTrustBundleProjection", "PodCertificateRequest", "StorageVersionMigrator"],
     withoutEffect: ["--feature-gates"],
   });
 });

@@ -11,6 +11,6 @@ test.each([
   { args: ["--foreground"], want: undefined },
   { args: ["--data=/d", "--help"], want: undefined },
   { args: ["--config=up.yaml"], want: undefined },
-])("k8ts up: up $args starts in the background on $want", ({ args, want }) => {
+])("backgroundDataDir: k8ts up $args starts in the background on $want", ({ args, want }) => {
   assert.equal(backgroundDataDir(args), want);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { boundedLogWriter, FILE_BYTES_MAX, logFilesOf, openLog } from "./log-file.ts";
 
-test("the log of a cluster in the background rotates and stays bounded", () => {
+test("k8ts up, log file: the log of a cluster in the background rotates and stays bounded", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "k8ts-log-"));
   try {
     const { descriptor, startBytes, file } = openLog(dataDir);

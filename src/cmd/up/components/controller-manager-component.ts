@@ -41,6 +41,7 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const managerFlags = { ...controllerFlags(flags), ...flags.controllers.given };
   const all = builtInControllers({
     resources,
+    features: server.features,
     ...controllerOptionsOf(managerFlags, clock),
     ...(localStorage ? { localVolumes: { directory: join(server.dataDir, "volumes") } } : {}),
   });

@@ -8,7 +8,7 @@ import { Client } from "#client/client.ts";
 import { nameServersIn, UPSTREAMS_MAX, type Upstream } from "#dns/forward/resolv-conf.ts";
 import { runDns } from "#dns/run-dns.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { messageOf } from "#lib/caught.ts";
 import { isLoopback } from "#lib/loopback.ts";
 import {
@@ -34,12 +34,7 @@ const RESOLV_CONF = "/etc/resolv.conf";
 export const dnsComponent: Component = {
   name: "dns",
   needs: [APISERVER],
-  run: (cluster, signal) => {
-    const ready = deferred<void>();
-    const done = run(cluster, ready.resolve, signal);
-    done.catch(ready.reject);
-    return { ready: ready.promise, done };
-  },
+  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
 };
 
 async function run(

@@ -5,7 +5,7 @@
 import { Client } from "#client/client.ts";
 import { runIngress } from "#ingress/run-ingress.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { messageOf } from "#lib/caught.ts";
 import { isLoopback } from "#lib/loopback.ts";
 import { servingCertificate } from "../../component/serving-certificate.ts";
@@ -30,12 +30,7 @@ const DRAIN_MS = 2_000;
 export const ingressComponent: Component = {
   name: "ingress",
   needs: [APISERVER],
-  run: (cluster, signal) => {
-    const ready = deferred<void>();
-    const done = run(cluster, ready.resolve, signal);
-    done.catch(ready.reject);
-    return { ready: ready.promise, done };
-  },
+  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
 };
 
 async function run(

@@ -40,6 +40,7 @@ async function publish(cluster: ClusterContext, signal: AbortSignal): Promise<vo
       clusterDns: serviceRanges.slice(0, 1).map(dnsAddress),
       ...{ podRanges: podRangesOf(serviceRanges, flags.simulate), serviceRanges },
       ...{ podNetwork: flags.podNetwork, networkPolicy: flags.networkPolicy },
+      proxyMode: flags.proxyMode,
       vni: flags.vxlanId ?? networkMarks(dataDir).vni,
     },
     signal,

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { messageOf } from "#lib/caught.ts";
 import { isLoopback } from "#lib/loopback.ts";
 import { DEFAULT_RESOLUTION_MS } from "#metrics/run-metrics-server.ts";
@@ -47,6 +48,7 @@ async function run(cluster: ClusterContext, hasPods: boolean, signal: AbortSigna
   };
   const admin = clientAs(ADMIN);
   await ensureMetricsAccess(admin, signal);
+  await nextTurn(); // making certificates takes a while
   const { tls, kubelets, caPem } = certificatesOf(cluster);
   const ranges = podRangesOf(flags.server.serviceClusterIpRange, flags.simulate);
   const server = await startMetricsServer(

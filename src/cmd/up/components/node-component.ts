@@ -6,7 +6,7 @@
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { type NetworkMarks, networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";
 import { runMachineNode } from "../../node/run-machine-node.ts";
@@ -19,12 +19,7 @@ import { PROXY_USER } from "./proxy-component.ts";
 export const nodeComponent: Component = {
   name: "node",
   needs: [APISERVER, "controller-manager"],
-  run: (cluster, signal) => {
-    const ready = deferred<void>();
-    const done = run(cluster, ready.resolve, signal);
-    done.catch(ready.reject);
-    return { ready: ready.promise, done };
-  },
+  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
 };
 
 async function run(

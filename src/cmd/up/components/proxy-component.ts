@@ -23,7 +23,8 @@ export const proxyComponent: Component = {
     const nodeName = hostname.toLowerCase();
     const clusterCidrs = podRangesOf(flags.server.serviceClusterIpRange);
     const shared = { client, clock, random, logger, metrics };
-    const running = detectMode().then((mode) =>
+    const mode = flags.proxyMode === undefined ? detectMode() : Promise.resolve(flags.proxyMode);
+    const running = mode.then((mode) =>
       runProxy({ ...shared, nodeName, mode, clusterCidrs }, signal),
     );
     return {

@@ -5,6 +5,7 @@
 import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { isShared } from "../../apiserver/open-store.ts";
 import { runScheduler } from "../../scheduler/run-scheduler.ts";
 import type { ClusterContext, Component } from "../component.ts";
@@ -29,11 +30,12 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const { clock, random, logger, hostname, metrics, flags } = cluster;
   const transport = cluster.transportAs(SCHEDULER, FIELD_MANAGER);
   const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
-  const lead = (leading: AbortSignal): Promise<void> => {
+  const lead = async (leading: AbortSignal): Promise<void> => {
+    await nextTurn(); // the start of a scheduler is work for one
     const parts = { client, clock, random, logger, metrics, hostname };
     const { done, records } = runScheduler(parts, leading);
     cluster.deciders.scheduler = records;
-    return done;
+    await done;
   };
   // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
   const identity = `${hostname}_${isShared(flags.server) ? random.uuid() : EMBEDDED_IDENTITY}`;

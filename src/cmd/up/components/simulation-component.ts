@@ -1,7 +1,7 @@
 /** Simulated nodes as a component of `k8ts up`. */
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";
@@ -21,12 +21,7 @@ export const SIMULATION = "simulated-nodes";
 export const simulationComponent: Component = {
   name: SIMULATION,
   needs: [APISERVER, "controller-manager"],
-  run: (cluster, signal) => {
-    const ready = deferred<void>();
-    const done = run(cluster, ready.resolve, signal);
-    done.catch(ready.reject);
-    return { ready: ready.promise, done };
-  },
+  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
 };
 
 async function run(

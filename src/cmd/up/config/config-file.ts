@@ -18,8 +18,14 @@ const NOT_REMEMBERED: ReadonlySet<string> = new Set([
   ...["new-cluster", "encrypt-secrets", "version"],
 ]);
 
-/** Two names of one setting: a new value for one replaces the remembered value of the other. */
-const SAME: Readonly<Record<string, string>> = { port: "secure-port", "secure-port": "port" };
+/**
+ * Two names of one setting, or two settings that exclude each other: a new value for one replaces the
+ * remembered value of the other.
+ */
+const SAME: Readonly<Record<string, string>> = {
+  ...{ port: "secure-port", "secure-port": "port" },
+  ...{ node: "nodes", nodes: "node" },
+};
 
 export interface ConfiguredStart {
   /** All flags of this start, those of the files first. */

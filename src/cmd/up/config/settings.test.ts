@@ -13,7 +13,7 @@ const { options } = new Parser()
   .option("-v, --v <level>", "");
 
 describe("k8ts up: flags in a configuration file", () => {
-  test("flags are settings by their names, and the same flags again", () => {
+  test("--port, --no-node and --tls-san become settings of these names, and flags again", () => {
     const args = ["--no-node", "--port", "7", "--encrypt-secrets", "--tls-san=a", "--tls-san", "b"];
     const { settings, others } = settingsOf([...args, "-v", "3", "--odd=1", "word"], options);
     assert.deepEqual(settings, {
@@ -41,7 +41,7 @@ describe("k8ts up: flags in a configuration file", () => {
       content: { port: { a: 1 } },
       says: "f: port must be a text, a number, true, false, or a list of them",
     },
-  ])("$content is refused", ({ content, says }) => {
+  ])("settings $content are refused: $says", ({ content, says }) => {
     assert.throws(() => argumentsOf(settingsFrom(content, "f"), options, "f"), new FlagError(says));
   });
 });

@@ -45,7 +45,30 @@ describe("kubeconfig of the user", () => {
     );
     assert.match(merged, /'012'/);
     const removed = load(textOf(withoutCluster(merged, ENTRY.dataDir)));
-    assert.deepEqual(removed, { ...before, "current-context": "" });
+    assert.deepEqual(removed, before);
+  });
+
+  test("removal makes the context current that was before, unless it is gone or another was chosen", () => {
+    const currentAfter = (change: (text: string) => string): unknown => {
+      const merged = textOf(withCluster(OTHERS, ENTRY));
+      const again = textOf(withCluster(change(merged), { ...ENTRY, user: {} }));
+      const config = load(textOf(withoutCluster(again, ENTRY.dataDir)));
+      return (config as Record<string, unknown>)["current-context"];
+    };
+    assert.equal(
+      currentAfter((text) => text),
+      "work",
+    );
+    assert.equal(
+      currentAfter((text) => text.replace("current-context: k8ts", "current-context: other")),
+      "other",
+    );
+    assert.equal(
+      currentAfter((text) =>
+        text.replace("namespace: '012'\n    name: work", "namespace: '012'\n    name: new"),
+      ),
+      "",
+    );
   });
 
   test("an entry of the same name that something else made is left alone", () => {

@@ -1,7 +1,8 @@
 /**
  * The entries of clusters in a kubeconfig file of the user: a cluster, a user and a context of one name.
  * The cluster carries the data directory in an extension, by which it is found again: entries that
- * something else made are never changed or removed.
+ * something else made are never changed or removed. The extension also names the context that was current
+ * before, which is current again when the entries go.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -33,7 +34,13 @@ export function withCluster(text: string | undefined, entry: ClusterEntry): Edit
   const own = ownName(config, entry.dataDir);
   const name = own ?? freeName(config, entry.name);
   if (name === undefined) return { ok: false, why: `there are too many names like ${entry.name}` };
-  const extensions = [{ name: EXTENSION, extension: { dataDir: entry.dataDir } }];
+  const previousContext =
+    own === undefined ? config["current-context"] : extensionOf(config, own).previousContext;
+  const extension = {
+    dataDir: entry.dataDir,
+    ...(typeof previousContext === "string" && previousContext !== "" ? { previousContext } : {}),
+  };
+  const extensions = [{ name: EXTENSION, extension }];
   const next: Fields = {
     apiVersion: "v1",
     kind: "Config",
@@ -57,7 +64,11 @@ export function withoutCluster(text: string, dataDir: string): Edit {
   if (name === undefined) return { ok: true, text, context: "" };
   const next: Record<string, unknown> = { ...config };
   for (const list of LISTS) next[list] = listOf(config[list]).filter((item) => item.name !== name);
-  if (config["current-context"] === name) next["current-context"] = "";
+  if (config["current-context"] === name) {
+    const { previousContext } = extensionOf(config, name);
+    const isThere = typeof previousContext === "string" && has(next.contexts, previousContext);
+    next["current-context"] = isThere ? previousContext : "";
+  }
   return format(text, config, next, name);
 }
 
@@ -90,14 +101,18 @@ function format(before: string, old: Fields, next: Fields, context: string): Edi
 }
 
 function ownName(config: Fields, dataDir: string): string | undefined {
-  return listOf(config.clusters).find((item) => dataDirOf(item) === dataDir)?.name;
+  return listOf(config.clusters).find((item) => ownExtension(item).dataDir === dataDir)?.name;
 }
 
-function dataDirOf({ cluster }: Named): unknown {
+function extensionOf(config: Fields, name: string): Fields {
+  const cluster = listOf(config.clusters).find((item) => item.name === name);
+  return cluster === undefined ? {} : ownExtension(cluster);
+}
+
+function ownExtension({ cluster }: Named): Fields {
   const { extensions } = (cluster ?? {}) as Fields;
-  if (!Array.isArray(extensions)) return undefined;
-  const own = extensions.find((extension) => extension?.name === EXTENSION);
-  return own?.extension?.dataDir;
+  if (!Array.isArray(extensions)) return {};
+  return extensions.find((extension) => extension?.name === EXTENSION)?.extension ?? {};
 }
 
 function freeName(config: Fields, wanted: string): string | undefined {

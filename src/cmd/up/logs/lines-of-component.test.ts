@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { linesOfComponent } from "./lines-of-component.ts";
+import { componentsIn, linesOfComponent } from "./lines-of-component.ts";
 
 const TEXT = `now info leading component=scheduler lease=a
 now info leading component=scheduler-2
@@ -17,4 +17,8 @@ test("logs of one component: text and JSON lines with its name, no others", () =
     "",
   ]);
   assert.equal(linesOfComponent(undefined)(TEXT), TEXT);
+});
+
+test("components that have logged: names of text and JSON lines", () => {
+  assert.deepEqual([...componentsIn([TEXT])].sort(), ["apiserver", "scheduler", "scheduler-2"]);
 });

@@ -16,3 +16,14 @@ export function linesOfComponent(component: string | undefined): (text: string) 
       .map((line) => `${line}\n`)
       .join("");
 }
+
+/** The components that have logged something. */
+export function componentsIn(texts: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const text of texts) {
+    for (const [, plain, quoted] of text.matchAll(NAMED)) found.add(plain ?? quoted ?? "");
+  }
+  return found;
+}
+
+const NAMED = / component=([\w-]+)|"component":"([\w-]+)"/g;

@@ -2,13 +2,21 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command as Parser } from "commander";
+import { closestWord } from "#lib/text/closest-word.ts";
 import type { Command } from "../../command.ts";
 import { integer } from "../../flags/flag-values.ts";
 import { FlagError, parseArguments, refuseFlags } from "../../flags/parse-flags.ts";
 import { logFileOf, logFilesOf } from "../background/log-file.ts";
 import { defaultDataDir } from "../default-data-dir.ts";
 import { followFile } from "./follow-file.ts";
-import { linesOfComponent } from "./lines-of-component.ts";
+import { componentsIn, linesOfComponent } from "./lines-of-component.ts";
+
+/** The components of `k8ts up`; whatever else has logged something is known from its lines. */
+const COMPONENTS = [
+  ...["apiserver", "controller-manager", "scheduler", "node", "nodes", "proxy", "dns", "ingress"],
+  ...["network-policy", "metrics-server", "dashboard", "manifests", "simulated-nodes", "join"],
+  ...["cloud-controller-manager", "api-access", "etcd"],
+];
 
 interface LogsFlags {
   readonly data: string;
@@ -51,6 +59,7 @@ async function logs(
   if (files.length === 0) throw new FlagError(`there is no log in ${dataDir}`);
   const filter = linesOfComponent(component);
   const texts = files.map((file) => readFileSync(file, "utf8"));
+  if (component !== undefined) checkComponent(component, componentsIn(texts));
   const kept = filter(texts.join(""));
   process.stdout.write(tail === undefined ? kept : lastLines(kept, tail));
   if (follow !== true) return 0;
@@ -58,6 +67,15 @@ async function logs(
   const show = (text: string): void => void process.stdout.write(filter(text));
   await followFile(logFileOf(dataDir), startBytes, show, signal);
   return 0;
+}
+
+/** One that runs but has logged nothing is no mistake. */
+function checkComponent(component: string, logged: ReadonlySet<string>): void {
+  const known = new Set([...COMPONENTS, ...logged]);
+  if (known.has(component)) return;
+  const meant = closestWord(component, known);
+  const hint = meant === undefined ? [...known].sort().join(", ") : `did you mean ${meant}?`;
+  throw new FlagError(`there is no component ${JSON.stringify(component)}: ${hint}`);
 }
 
 function lastLines(text: string, count: number): string {

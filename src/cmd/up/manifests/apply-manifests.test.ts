@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("k8ts up: manifests: objects are applied, changed with their file, pruned when they go from it", async () => {
+test("k8ts up --manifests: objects are applied, changed with their file, and pruned when they are removed from it", async () => {
   await using cluster = await startCluster();
   await write("a.yaml", `${configMap("one", "1")}---\n${configMap("two", "2")}`);
   assert.deepEqual(await pass(cluster), []);
@@ -32,7 +32,7 @@ test("k8ts up: manifests: objects are applied, changed with their file, pruned w
   assert.deepEqual(await values(cluster), {});
 });
 
-test("k8ts up: manifests: a file with a mistake is reported with its name, and its objects stay", async () => {
+test("k8ts up --manifests: a file with a syntax error is reported with its name, and its objects stay", async () => {
   await using cluster = await startCluster();
   await write("a.yaml", configMap("one", "1"));
   await write("b.yaml", configMap("two", "2"));
@@ -47,7 +47,7 @@ test("k8ts up: manifests: a file with a mistake is reported with its name, and i
   assert.deepEqual(faults, [fault]);
 });
 
-test("k8ts up: manifests: a refused object and a kind that is not served are reported, the others are applied", async () => {
+test("k8ts up --manifests: a refused object and a kind that is not served are reported, the others are applied", async () => {
   await using cluster = await startCluster();
   await write("a.yaml", `${configMap("Upper", "1")}---\n${configMap("one", "1")}`);
   await write("b.yaml", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x}\n");
@@ -58,7 +58,7 @@ test("k8ts up: manifests: a refused object and a kind that is not served are rep
   assert.deepEqual(await values(cluster), { one: "1" });
 });
 
-test("k8ts up: manifests: an object that another client recreated is not pruned", async () => {
+test("k8ts up --manifests: an object that another client recreated is not pruned", async () => {
   await using cluster = await startCluster();
   await write("a.yaml", configMap("one", "1"));
   await pass(cluster);

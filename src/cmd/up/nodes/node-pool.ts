@@ -22,6 +22,7 @@ import { type NetworkMarks, networkMarks } from "#network/network-marks.ts";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
 import { formatKubeconfig } from "#pki/kubeconfig.ts";
+import type { ProxyMode } from "#proxy/proxy-mode.ts";
 import { type AgentConfig, agentConfigFile } from "../../node/agent-config.ts";
 import {
   connectNode,
@@ -48,6 +49,8 @@ export interface NodePoolOptions {
   readonly podNetwork: PodNetworkMode;
   /** Whether NetworkPolicies are enforced on the nodes. */
   readonly networkPolicy: boolean;
+  /** What the machine can do unless given. */
+  readonly proxyMode: ProxyMode | undefined;
   readonly podRanges: readonly string[];
   readonly clusterDns: readonly string[];
   /** Of the API server, as nodes reach it. */
@@ -268,7 +271,7 @@ export class NodePool {
 
   async #writeConfig(node: ListedNode): Promise<void> {
     const { name } = node;
-    const { dataDir, server, clock, podNetwork, podRanges, clusterDns, networkPolicy } =
+    const { dataDir, server, clock, podNetwork, podRanges, clusterDns, networkPolicy, proxyMode } =
       this.#options;
     const addresses = nodeAddresses(this.#list, node, podRanges);
     const credentials = nodeCredentials(dataDir, name, addresses, clock.nowMs());
@@ -281,7 +284,7 @@ export class NodePool {
       return path;
     };
     const config: AgentConfig = {
-      ...{ name, addresses, dataDir, clusterDns, podNetwork, podRanges, networkPolicy },
+      ...{ name, addresses, dataDir, clusterDns, podNetwork, podRanges, networkPolicy, proxyMode },
       kubeconfig: await write("kubelet", credentials.client()),
       proxyKubeconfig: await write("kube-proxy", credentials.proxy()),
       serving: { ...serving, clientCa: authorityPem },

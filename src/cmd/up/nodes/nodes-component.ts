@@ -6,7 +6,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { Client } from "#client/client.ts";
 import { machineAddresses } from "#host/machine.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { deferred } from "#lib/async/deferred.ts";
+import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { runPodNetwork } from "#network/pod-network.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";
@@ -29,12 +29,7 @@ export function nodesComponent(list: NodeList, alsoNeeds: readonly string[]): Co
   return {
     name: "nodes",
     needs: [APISERVER, "controller-manager", ...alsoNeeds],
-    run: (cluster, signal) => {
-      const ready = deferred<void>();
-      const done = run(cluster, list, ready.resolve, signal);
-      done.catch(ready.reject);
-      return { ready: ready.promise, done };
-    },
+    run: (cluster, signal) => readyAndDone((onReady) => run(cluster, list, onReady, signal)),
   };
 }
 
@@ -57,7 +52,7 @@ async function run(
   if (flags.networkPolicy) await ensureNetworkPolicyAccess(admin, signal);
   const pool = new NodePool({
     ...{ dataDir, list, podNetwork: flags.podNetwork, podRanges, clock, random, logger },
-    networkPolicy: flags.networkPolicy,
+    ...{ networkPolicy: flags.networkPolicy, proxyMode: flags.proxyMode },
     clusterDns: serviceClusterIpRange.slice(0, 1).map(dnsAddress),
     server: `https://${advertiseAddress}:${port}`,
     machineAddresses: await addressesOnLink(advertiseAddress, list.network),

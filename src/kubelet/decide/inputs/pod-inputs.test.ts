@@ -6,7 +6,7 @@ import { statusPatch } from "../status-patch.ts";
 import { expand } from "./expand.ts";
 import { decidePodDns, parseResolvConf } from "./pod-dns.ts";
 
-test("expand: $(VAR) is replaced, $$ escapes, unknown names stay", () => {
+test("container command and env: $(VAR) is replaced, $$ escapes, unknown names stay", () => {
   const env: Readonly<Record<string, string>> = { A: "1", B: "$(A)" };
   const rows: [text: string, want: string][] = [
     ["$(A)", "1"],

@@ -11,6 +11,6 @@ test("log rotation: rotated files are compressed, the oldest go beyond container
   assert.deepEqual(decideLogFiles(["0.log.1"], 2), { remove: ["0.log.1"], compress: [] });
 });
 
-test("log rotation: the name of a rotated file carries its time", () => {
+test("container log rotation: the name of a rotated file carries its time", () => {
   assert.equal(rotationStamp(Date.UTC(2026, 0, 2, 15, 4, 5)), "20260102-150405");
 });

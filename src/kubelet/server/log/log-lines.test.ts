@@ -20,8 +20,12 @@ const CASES = [
     options: {},
     want: "one\ntwo\nthree\n\nnaïve ✓ text\n",
   },
-  { name: "stderr only", options: { stream: "Stderr" }, want: "two\n" },
-  { name: "stdout only", options: { stream: "Stdout" }, want: "one\nthree\n\nnaïve ✓ text\n" },
+  { name: "stream=Stderr leaves out stdout", options: { stream: "Stderr" }, want: "two\n" },
+  {
+    name: "stream=Stdout leaves out stderr",
+    options: { stream: "Stdout" },
+    want: "one\nthree\n\nnaïve ✓ text\n",
+  },
   {
     name: "sinceTime leaves out what was written before",
     options: { sinceMs: Date.parse("2030-01-01T00:00:02.400Z") },

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { CgroupStats } from "#host/cgroup-stats.ts";
 import type { MachineFacts } from "#host/machine.ts";
-import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
+import { containerStats } from "#kubelet/cri/stats-messages.ts";
+import type { WriteOf } from "#lib/protobuf/message.ts";
+import { build } from "#testing/build.ts";
 import { cadvisorMetrics } from "./cadvisor-metrics.ts";
 import { cgroupNames, type UsageInputs, usageRows } from "./usage-rows.ts";
 
@@ -27,8 +29,12 @@ const CGROUP: CgroupStats = {
   io: [{ device: "254:0", bytes: { Read: 4_096, Write: 512 }, operations: { Read: 1, Write: 2 } }],
 };
 
-const pod: Pod = {
-  ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "shop", uid: "u1" } },
+/** As the runtime sends them. */
+const statsOf = (stats: WriteOf<typeof containerStats>) =>
+  containerStats.decode(containerStats.encode(stats));
+
+const pod = build(podKind, {
+  metadata: { name: "web", namespace: "shop", uid: "u1" },
   spec: { containers: [{ name: "main", image: "httpd", resources: {} }] },
   status: {
     startTime: "2030-01-01T00:00:00Z",
@@ -38,15 +44,15 @@ const pod: Pod = {
         state: { running: { startedAt: "2030-01-01T00:00:05Z" } },
       },
     ],
-  } as unknown as Pod["status"],
-};
+  },
+});
 
-const container = {
+const container = statsOf({
   attributes: { id: "c1", labels: { ...POD_LABELS, "io.kubernetes.container.name": "main" } },
   cpu: { usageCoreNanoSeconds: { value: 1_500_000_000n } },
   memory: { workingSetBytes: { value: 6n } },
   writableLayer: { fsId: { mountpoint: "/layers" }, usedBytes: { value: 33n } },
-} as unknown as ContainerStats;
+});
 
 const known: Omit<UsageInputs, "cgroups"> = {
   pods: [pod],
@@ -63,10 +69,11 @@ const known: Omit<UsageInputs, "cgroups"> = {
   podCgroup: ({ metadata }) => `/kubepods/pod${metadata.uid}`,
 };
 
-const machine = {
+const machine: MachineFacts = {
   ...{ cpus: 4, memoryBytes: 1_000, swapBytes: 0, machineId: "m", systemUuid: "s", bootId: "b" },
-  ...{ kernelVersion: "6.1", osImage: "Debian" },
-} as unknown as MachineFacts;
+  ...{ kernelVersion: "6.1", osImage: "Debian", architecture: "amd64", hostname: "n1" },
+  hugePages: {},
+};
 
 function linesOf(cgroups: ReadonlyMap<string, CgroupStats>, isIncomplete = false): string[] {
   const text = cadvisorMetrics({

@@ -68,7 +68,7 @@ describe("nftables of policies", () => {
   });
 });
 
-test("ranges of ports that overlap or touch are merged", () => {
+test("mergeRanges: port ranges of a NetworkPolicy that overlap or touch are merged", () => {
   assert.deepEqual(
     mergeRanges([
       [90, 100],

@@ -3,21 +3,26 @@
  * written only where they changed, shared chains only if one of their rules changed.
  */
 
+import { writeFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
 import type { RuleWorld, RuleWriter } from "../writer.ts";
-import { FILTER_CHAINS, JUMPS, type Jump, NAT_CHAINS } from "./render-base.ts";
+import { FILTER_CHAINS, JUMPS, type Jump, NAT_CHAINS, sameAddresses } from "./render-base.ts";
 import {
   type OwnChains,
   renderRemoval,
   renderRestores,
   type SharedLines,
 } from "./render-restores.ts";
-import { renderService } from "./render-service.ts";
+import { type IptablesBase, renderService } from "./render-service.ts";
 
 const OWN_CHAIN = /^:(KUBE-(?:SVC|SVL|EXT|FW|SEP)-[A-Z2-7]{16}) /gm;
 const SAVE_BYTES_MAX = 256 * 1024 * 1024;
+/** Lets packets with loopback addresses leave through other interfaces, translated. */
+const ROUTE_LOCALNET = "/proc/sys/net/ipv4/conf/all/route_localnet";
+/** A chain that is made only to see what the kernel can do. */
+const PROBE_CHAIN = "KUBE-PROXY-PROBE";
 /** Seconds to wait for another program that holds the lock of iptables. */
 const WAIT = ["-w", "5"];
 
@@ -28,18 +33,26 @@ interface WrittenService {
 }
 
 export class IptablesWriter implements RuleWriter {
+  readonly #family: IpFamily;
   readonly #program: "iptables" | "ip6tables";
+  #matchesHairpin: boolean | undefined;
   /** What is in the kernel; undefined until the first sync and after a failure. */
   #written:
     | { readonly baseText: string; readonly services: Map<string, WrittenService> }
     | undefined;
 
   constructor(family: IpFamily) {
+    this.#family = family;
     this.#program = family === "IPv4" ? "iptables" : "ip6tables";
   }
 
-  async sync({ base, services }: RuleWorld, changed: ReadonlySet<string> | "all"): Promise<void> {
+  async sync(
+    { base: common, services }: RuleWorld,
+    changed: ReadonlySet<string> | "all",
+  ): Promise<void> {
     const last = this.#written;
+    this.#matchesHairpin ??= await this.#canMatchHairpin();
+    const base: IptablesBase = { ...common, matchesHairpin: this.#matchesHairpin };
     const baseText = JSON.stringify(base);
     const isWhole = last === undefined || changed === "all" || last.baseText !== baseText;
     const keys = isWhole ? services.keys() : [...changed];
@@ -61,9 +74,13 @@ export class IptablesWriter implements RuleWriter {
     for (const chains of own) for (const name of chains.keys()) stale.delete(name);
     const shared = isSharedChanged ? [...known.values()].map((each) => each.shared) : undefined;
     for (const input of renderRestores({ base, own, shared, stale, isWhole })) {
-      await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+      await this.#restore(input);
     }
     if (isWhole) for (const each of JUMPS) await this.#ensureJump(each);
+    if (isWhole && base.localhostNodePorts) {
+      // Where it cannot be set, node ports do not answer at loopback addresses; all others do.
+      await writeFile(ROUTE_LOCALNET, "1").catch(() => undefined);
+    }
     this.#written = { baseText, services: known };
   }
 
@@ -88,8 +105,23 @@ export class IptablesWriter implements RuleWriter {
       ...renderRemoval("filter", names.filter),
       ...renderRemoval("nat", names.nat),
     ]) {
-      await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+      await this.#restore(input);
     }
+  }
+
+  async #restore(input: string): Promise<void> {
+    await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+  }
+
+  /** The match is a module of its own that a kernel may lack. */
+  async #canMatchHairpin(): Promise<boolean> {
+    const rule = `-A ${PROBE_CHAIN} ${sameAddresses(this.#family)} -j RETURN`;
+    const made = await this.#restore(`*nat\n:${PROBE_CHAIN} - [0:0]\n${rule}\nCOMMIT\n`).then(
+      () => true,
+      () => false,
+    );
+    if (made) await this.#restore(`*nat\n:${PROBE_CHAIN} - [0:0]\n-X ${PROBE_CHAIN}\nCOMMIT\n`);
+    return made;
   }
 
   /** Chains of Services in the kernel, also of earlier processes. */

@@ -1,6 +1,10 @@
 /**
  * One Service as iptables rules: lines for the shared chains, and chains of its own in the nat table.
  * Chains are named as upstream's kube-proxy names them, so that either one removes the other's.
+ *
+ * An endpoint has a chain of its own (KUBE-SEP) only with session affinity, or where the kernel cannot
+ * recognize hairpin packets by themselves. Otherwise the chain of the Service translates directly, which
+ * is a tenth of the chains and a third of the rules for `iptables-restore` to write.
  */
 
 import { shortHash } from "#lib/text/short-hash.ts";
@@ -17,6 +21,11 @@ export const MARK_MASQUERADE = "KUBE-MARK-MASQ";
 /** Marks packets that do not come from a pod. */
 export const MARK_OUTSIDE = "KUBE-MARK-OUTSIDE";
 
+export interface IptablesBase extends BaseRules {
+  /** Whether the kernel can compare source and destination of a packet (`-m bpf`). */
+  readonly matchesHairpin: boolean;
+}
+
 export interface IptablesLines {
   /** Rules of shared chains: `table chain`, and what follows `-A chain`. */
   readonly shared: Map<SharedChain, string[]>;
@@ -31,7 +40,10 @@ export type SharedChain =
   | "nat KUBE-SERVICES"
   | "nat KUBE-NODEPORTS";
 
-export function renderService(base: BaseRules, ports: readonly ServicePortRules[]): IptablesLines {
+export function renderService(
+  base: IptablesBase,
+  ports: readonly ServicePortRules[],
+): IptablesLines {
   const lines: IptablesLines = { shared: new Map(), chains: new Map() };
   for (const rules of ports) {
     addClusterIp(lines, base, rules);
@@ -113,28 +125,46 @@ function externalRules(
 
 function addPolicyChains(
   { chains }: IptablesLines,
-  base: BaseRules,
+  base: IptablesBase,
   rules: ServicePortRules,
 ): void {
+  const needsEndpointChains = rules.affinitySeconds !== undefined || !base.matchesHairpin;
+  const targetOf = (endpoint: Endpoint): string =>
+    needsEndpointChains
+      ? `${comment(rules, `-> ${endpoint.ip}:${endpoint.port}`)} -j ${endpointChain(rules, endpoint)}`
+      : translate(base, rules, endpoint);
   for (const policy of ["cluster", "local"] as const) {
     const endpoints = rules[policy];
     if (endpoints.length === 0) continue;
     const isInternal = rules.internal.policy === policy;
     chains.set(policyChain(rules, policy), [
       ...(isInternal ? masqueradeClusterIp(base, rules) : []),
-      ...balance(rules, endpoints),
+      ...(rules.affinitySeconds === undefined ? [] : remembered(rules, endpoints)),
+      ...endpoints.map((endpoint, i) => chance(endpoints.length - i) + targetOf(endpoint)),
     ]);
   }
+  if (needsEndpointChains) addEndpointChains(chains, base, rules);
+}
+
+function addEndpointChains(
+  chains: IptablesLines["chains"],
+  base: IptablesBase,
+  rules: ServicePortRules,
+): void {
   for (const endpoint of reachableEndpoints(rules)) {
-    const { ip, port } = endpoint;
     const name = endpointChain(rules, endpoint);
-    const to = base.family === "IPv4" ? `${ip}:${port}` : `[${ip}]:${port}`;
-    const remember = rules.affinitySeconds === undefined ? "" : ` -m recent --name ${name} --set`;
+    const remember = rules.affinitySeconds === undefined ? "" : `-m recent --name ${name} --set `;
+    const hairpin = `${comment(rules, "")} -s ${endpoint.ip}/${hostBits(base)} -j ${MARK_MASQUERADE}`;
     chains.set(name, [
-      `${comment(rules, "")} -s ${ip}/${hostBits(base)} -j ${MARK_MASQUERADE}`,
-      `${comment(rules, "")}${remember} -p ${rules.protocol} -m ${rules.protocol} -j DNAT --to-destination ${to}`,
+      ...(base.matchesHairpin ? [] : [hairpin]),
+      `${comment(rules, "")} ${remember}${translate(base, rules, endpoint)}`,
     ]);
   }
+}
+
+function translate({ family }: BaseRules, { protocol }: ServicePortRules, to: Endpoint): string {
+  const socket = family === "IPv4" ? `${to.ip}:${to.port}` : `[${to.ip}]:${to.port}`;
+  return `-p ${protocol} -j DNAT --to-destination ${socket}`;
 }
 
 /** Matches for packets that pods send; a packet needs one of them. Empty if pods cannot be recognized. */
@@ -150,19 +180,17 @@ function masqueradeClusterIp(base: BaseRules, rules: ServicePortRules): string[]
   return fromPods(base).length === 0 ? [] : [`${to} -j ${MARK_OUTSIDE}`];
 }
 
-function balance(rules: ServicePortRules, endpoints: readonly Endpoint[]): string[] {
-  const seconds = rules.affinitySeconds;
-  const remembered = endpoints.map((endpoint) => {
+/** Leads clients that came before to the endpoint that they had. */
+function remembered(rules: ServicePortRules, endpoints: readonly Endpoint[]): string[] {
+  return endpoints.map((endpoint) => {
     const name = endpointChain(rules, endpoint);
-    return `-m recent --name ${name} --rcheck --seconds ${seconds} --reap -j ${name}`;
+    return `-m recent --name ${name} --rcheck --seconds ${rules.affinitySeconds} --reap -j ${name}`;
   });
-  const random = endpoints.map((endpoint, i) => {
-    const left = endpoints.length - i;
-    const chance =
-      left === 1 ? "" : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} `;
-    return `${comment(rules, `-> ${endpoint.ip}:${endpoint.port}`)} ${chance}-j ${endpointChain(rules, endpoint)}`;
-  });
-  return [...(seconds === undefined ? [] : remembered), ...random];
+}
+
+/** One of so many endpoints is left to choose: each has the same chance. */
+function chance(left: number): string {
+  return left === 1 ? "" : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} `;
 }
 
 function add({ shared }: IptablesLines, chain: SharedChain, rule: string): void {

@@ -12,6 +12,7 @@ const BASE: BaseRules = {
   podNetworks: [],
   serviceNetworks: [],
   nodePortAddresses: "all",
+  localhostNodePorts: false,
 };
 
 const NODE_PORT = { nodePort: 30_000, external: { policy: "cluster", refuse: undefined } };

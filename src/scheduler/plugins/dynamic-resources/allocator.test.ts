@@ -70,7 +70,7 @@ describe("allocator: bounds of the search", () => {
     assert.equal(search(10_000, 1_000).result, "unfinished");
   });
 
-  test("so is one of too many steps, however long it may take", () => {
+  test("a search of too many steps is unfinished, whatever its time", () => {
     assert.equal(search(Number.POSITIVE_INFINITY, 0).result, "unfinished");
   });
 

@@ -12,6 +12,16 @@ const withClaim = (claimName: string) => ({
   volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
 });
 
+const CLASSES = {
+  local: { provisioner: "kubernetes.io/no-provisioner", volumeBindingMode: "WaitForFirstConsumer" },
+  fast: { provisioner: "example.com/csi", volumeBindingMode: "WaitForFirstConsumer" },
+  now: { provisioner: "example.com/csi", volumeBindingMode: "Immediate" },
+} as const;
+
+async function storageClass(world: SchedulingCluster, name: keyof typeof CLASSES): Promise<void> {
+  await world.cluster.seed(storageClassKind, { metadata: { name }, ...CLASSES[name] });
+}
+
 async function claim(world: SchedulingCluster, name: string, storageClassName: string) {
   await world.cluster.seed(persistentVolumeClaimKind, {
     metadata: { name },
@@ -59,11 +69,7 @@ describe("VolumeBinding", () => {
 
   test("WaitForFirstConsumer: the pod goes to the node that has the local volume, which is bound first", async () => {
     await using world = await startScheduling({ controllers: [persistentVolumeBinder()] });
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "local" },
-      provisioner: "kubernetes.io/no-provisioner",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "local");
     await world.node("n1");
     await world.node("n2");
     await localVolume(world, "disk", "n2");
@@ -76,11 +82,7 @@ describe("VolumeBinding", () => {
 
   test("WaitForFirstConsumer without a free volume is refused with upstream's reason", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "local" },
-      provisioner: "kubernetes.io/no-provisioner",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "local");
     await world.node("n1");
     await claim(world, "data", "local");
     await world.pod("p", withClaim("data"));
@@ -92,11 +94,7 @@ describe("VolumeBinding", () => {
 
   test("dynamic provisioning: the claim gets the selected-node annotation before the pod is bound", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "fast" },
-      provisioner: "example.com/csi",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "fast");
     await world.node("n1");
     await claim(world, "data", "fast");
     await world.cluster.seed(persistentVolumeKind, {
@@ -125,11 +123,7 @@ describe("VolumeBinding", () => {
 
   test("a claim that is bound at once keeps the pod waiting until it is", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "now" },
-      provisioner: "example.com/csi",
-      volumeBindingMode: "Immediate",
-    });
+    await storageClass(world, "now");
     await world.node("n1");
     await claim(world, "data", "now");
     await world.pod("p", withClaim("data"));
@@ -149,11 +143,7 @@ describe("VolumeBinding", () => {
 
   test("a volume that was made for the claim and is elsewhere rules free volumes out", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "local" },
-      provisioner: "kubernetes.io/no-provisioner",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "local");
     await world.node("n1");
     await localVolume(world, "free", "n1");
     await localVolume(world, "own", "n2");
@@ -167,11 +157,7 @@ describe("VolumeBinding", () => {
 
   test("a volume that was provisioned where the node cannot reach it fails the binding", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "fast" },
-      provisioner: "example.com/csi",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "fast");
     await world.node("n1");
     await claim(world, "data", "fast");
     await localVolume(world, "made", "elsewhere");
@@ -193,11 +179,7 @@ describe("VolumeBinding", () => {
 
   test("a provisioner that gives the node back fails the binding", async () => {
     await using world = await startScheduling();
-    await world.cluster.seed(storageClassKind, {
-      metadata: { name: "fast" },
-      provisioner: "example.com/csi",
-      volumeBindingMode: "WaitForFirstConsumer",
-    });
+    await storageClass(world, "fast");
     await world.node("n1");
     await claim(world, "data", "fast");
     await world.submit("p", withClaim("data"));

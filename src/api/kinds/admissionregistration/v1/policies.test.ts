@@ -149,7 +149,7 @@ describe("ValidatingAdmissionPolicy: validating policies", () => {
   });
 });
 
-describe("expressions go to the compiler", () => {
+describe("ValidatingAdmissionPolicy: expressions go to the compiler", () => {
   interface Asked {
     readonly role: string;
     readonly expression: string;
@@ -198,7 +198,7 @@ describe("expressions go to the compiler", () => {
     ]);
   });
 
-  test("an update says which were stored, and asks nothing about conditions left alone", () => {
+  test("an update names the stored expressions, and does not compile unchanged matchConditions again", () => {
     const { asked, compiler } = recordingCompiler();
     const spec = { matchConditions: [{ name: "c", expression: "m" }] };
     runKind(validating, {

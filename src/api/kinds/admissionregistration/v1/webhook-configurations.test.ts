@@ -127,7 +127,7 @@ describe("webhooks", () => {
     ]);
   });
 
-  test("defaults", () => {
+  test("a MutatingWebhookConfiguration gets the defaults of each webhook", () => {
     const {
       apiVersion: _,
       kind: _kind,

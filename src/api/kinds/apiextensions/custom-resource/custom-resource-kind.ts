@@ -23,6 +23,7 @@ import { failure, internalErrorStatus, type Result, success } from "#api/meta/st
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
+import { lazy } from "#lib/lazy.ts";
 import { applyDefaults, defaultSteps, dropNullSteps } from "../json-schema/apply-defaults.ts";
 import { isNormalized } from "../json-schema/is-normalized.ts";
 import { prune, pruneSteps } from "../json-schema/prune.ts";
@@ -71,18 +72,18 @@ function kindSpec(
   const apiVersion = `${group}/${version.name}`;
   const keepsAll = spec.preserveUnknownFields === true;
   // Schemas are large, and many are never used.
-  const schema = once(() => (keepsAll ? openSchema(version) : version.schema?.openAPIV3Schema));
+  const schema = lazy(() => (keepsAll ? openSchema(version) : version.schema?.openAPIV3Schema));
   const applied = (): JSONSchemaProps => schema() ?? OPEN;
   const name = definitionName(group, version.name, names.kind);
   const envelope = envelopeSchema(name);
-  const typed = once(() => appliedSchema(applied(), name));
+  const typed = lazy(() => appliedSchema(applied(), name));
   const hasStatus = version.subresources?.status !== undefined;
   const rules = customResourceRules(version, applied);
   const { scale } = version.subresources ?? {};
   const isRemote = spec.conversion?.strategy === "Webhook";
   const storedVersion = `${group}/${stored.name}`;
   const toOwn = isRemote ? prunedConversion(convert, apiVersion, applied) : undefined;
-  const storedSchema = once(
+  const storedSchema = lazy(
     () => (keepsAll ? openSchema(stored) : stored.schema?.openAPIV3Schema) ?? OPEN,
   );
   return {
@@ -242,13 +243,5 @@ function prunedConversion(
     return success(
       converted.value.map((object) => prune(object, schema(), { isResource: true }) as KubeObject),
     );
-  };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

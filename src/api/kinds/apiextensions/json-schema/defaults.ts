@@ -7,7 +7,7 @@ import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import type { Steps } from "#lib/async/steps.ts";
-import { validateEmbedded } from "./embedded-resources.ts";
+import { hasEmbedded, validateEmbedded } from "./embedded-resources.ts";
 import { prune } from "./prune.ts";
 import { validateValue } from "./validate-value.ts";
 import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
@@ -36,6 +36,29 @@ export function hasUnprunedDefault(schema: JSONSchemaProps): boolean {
   if (value !== undefined && !isPruned(value, schema)) return true;
   const children = [itemsSchema(schema), additionalSchema(schema), ...Object.values(properties)];
   return children.some((child) => child !== undefined && hasUnprunedDefault(child));
+}
+
+/** The schema without unknown fields in the metadata of embedded resources in its defaults. */
+export function withKnownDefaultMetadata(schema: JSONSchemaProps): JSONSchemaProps {
+  if (!hasEmbedded.holds(schema)) return schema;
+  const { default: value, properties, items, additionalProperties: additional } = schema;
+  const inner = <T>(one: T): T => (isSchema(one) ? (withKnownDefaultMetadata(one) as T) : one);
+  const members = Object.entries(properties ?? {}).map(([name, one]) => [name, inner(one)]);
+  return {
+    ...schema,
+    ...(value === undefined
+      ? {}
+      : { default: prune(value, schema, { keepsOthers: true }) as Json }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(members) }),
+    ...(items === undefined ? {} : { items: inner(items) }),
+    ...(additional === undefined ? {} : { additionalProperties: inner(additional) }),
+  };
+}
+
+type Json = NonNullable<JSONSchemaProps["default"]>;
+
+function isSchema(value: unknown): value is JSONSchemaProps {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 interface Check extends DefaultsOptions {

@@ -7,7 +7,9 @@ import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import type { Path } from "#api/validation/path.ts";
 import { additionalSchema, itemsSchema, SchemaFact } from "./walk.ts";
 
-const hasEmbedded = new SchemaFact((part) => part["x-kubernetes-embedded-resource"] === true);
+export const hasEmbedded = new SchemaFact(
+  (part) => part["x-kubernetes-embedded-resource"] === true,
+);
 
 /** Resources inside a value have a kind, an apiVersion and sound metadata. */
 export function validateEmbedded(

@@ -26,13 +26,13 @@ describe("CustomResourceDefinition schema: paths to fields", () => {
     { text: ".spec['color'.x", fault: "expected ] but got ." },
   ];
   for (const { text, steps, fault } of rows) {
-    test(text, () => {
+    test(`path ${text}: ${fault ?? "resolved"}`, () => {
       const resolved = resolveFieldPath(text, SCHEMA, true);
       assert.deepEqual(resolved.ok ? resolved.steps : resolved.fault, steps ?? fault);
     });
   }
 
-  test("without brackets", () => {
+  test("brackets are refused where array notation is not allowed", () => {
     const resolved = resolveFieldPath(".spec['color']", SCHEMA, false);
     assert.equal(!resolved.ok && resolved.fault, "array notation is not allowed");
   });

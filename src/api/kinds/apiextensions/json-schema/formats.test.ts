@@ -35,14 +35,14 @@ describe("CustomResourceDefinition schema: formats of texts", () => {
     { format: "k8s-long-name", good: ["a.b"], bad: ["a..b"] },
   ];
   for (const { format, good, bad } of rows) {
-    test(format, () => {
+    test(`format ${format} takes its good texts and refuses the bad ones`, () => {
       const check = formatCheck(format)!;
       assert.deepEqual([...good, ...bad].filter(check), good);
     });
   }
 });
 
-describe("CustomResourceDefinition schema: formats that a type has no use for", () => {
+describe("CustomResourceDefinition schema: isUnrecognizedFormat", () => {
   const rows = [
     { type: "string", format: "date", unknown: false },
     { type: "string", format: "starsign", unknown: true },
@@ -54,6 +54,7 @@ describe("CustomResourceDefinition schema: formats that a type has no use for", 
     { type: "boolean", format: "", unknown: false },
   ];
   for (const { type, format, unknown } of rows) {
-    test(`${type} ${format}`, () => assert.equal(isUnrecognizedFormat({ type, format }), unknown));
+    test(`type ${type} with format "${format}" is ${unknown ? "unrecognized" : "fine"}`, () =>
+      assert.equal(isUnrecognizedFormat({ type, format }), unknown));
   }
 });

@@ -16,7 +16,7 @@ describe("CustomResourceDefinition schema: pruning", () => {
   }[] = [
     { name: "what is not known goes", schema: withA, value: { a: "1", b: 2 }, kept: { a: "1" } },
     {
-      name: "in lists too",
+      name: "unknown fields of list items are pruned",
       schema: { type: "array", items: withA },
       value: [{ a: "1" }, { b: 2 }],
       kept: [{ a: "1" }, {}],
@@ -41,7 +41,7 @@ describe("CustomResourceDefinition schema: pruning", () => {
       isResource: true,
     },
     {
-      name: "so has one inside",
+      name: "an x-kubernetes-embedded-resource keeps its kind; its other fields are pruned",
       schema: {
         type: "object",
         properties: { a: { type: "object", "x-kubernetes-embedded-resource": true } },

@@ -17,6 +17,8 @@ export interface PruneOptions {
   readonly unknownMetadata?: string[];
   /** Leaves the metadata of embedded resources as it is. */
   readonly keepsMetadata?: boolean;
+  /** Removes unknown fields from the metadata of embedded resources only. */
+  readonly keepsOthers?: boolean;
 }
 
 /** The value without unknown fields. Scalars and free JSON are shared with the input. */
@@ -55,11 +57,13 @@ class Pruner {
   readonly #unknown: string[] | undefined;
   readonly #unknownMetadata: string[] | undefined;
   readonly #keepsMetadata: boolean;
+  readonly #keepsOthers: boolean;
 
-  constructor({ unknown, unknownMetadata = unknown, keepsMetadata = false }: PruneOptions) {
-    this.#unknown = unknown;
-    this.#unknownMetadata = unknownMetadata;
-    this.#keepsMetadata = keepsMetadata;
+  constructor(options: PruneOptions) {
+    this.#unknown = options.unknown;
+    this.#unknownMetadata = options.unknownMetadata ?? options.unknown;
+    this.#keepsMetadata = options.keepsMetadata === true;
+    this.#keepsOthers = options.keepsOthers === true;
   }
 
   /** The value, or the copy that a later step fills. */
@@ -114,7 +118,7 @@ class Pruner {
       } else if (property !== undefined) kept[key] = this.keep(item, property, false, at);
       else if (schema?.additionalProperties !== undefined) {
         kept[key] = this.keep(item, additional, false, at);
-      } else if (keepsUnknown) kept[key] = item;
+      } else if (keepsUnknown || this.#keepsOthers) kept[key] = item;
       else if (unknown !== undefined && unknown.length < UNKNOWN_MAX) unknown.push(at);
     }
   }

@@ -38,7 +38,7 @@ test("defaults and nulls of a custom resource of many items are set with pauses"
   assert.ok(count(dropNullSteps(object, SCHEMA)).pauses >= 4);
 });
 
-test("a null item of a list stays unless its schema has a default", () => {
+test("custom resource: a null item of a list stays unless its schema has a default", () => {
   const lists = { a: [null, 1], b: [null] };
   const items = (inner: JSONSchemaProps): JSONSchemaProps => ({ type: "array", items: inner });
   const schema: JSONSchemaProps = {
@@ -49,7 +49,7 @@ test("a null item of a list stays unless its schema has a default", () => {
   assert.deepEqual(lists, { a: [null, 1], b: [7] });
 });
 
-test("a default is set without unknown fields in the metadata of an embedded resource", () => {
+test("custom resource: a default is set without unknown fields in the metadata of an embedded resource", () => {
   const value = { apiVersion: "v1", kind: "Pod", metadata: { name: "x", bad: 1 } };
   const pod: JSONSchemaProps = {
     type: "object",

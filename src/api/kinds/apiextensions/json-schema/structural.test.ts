@@ -12,11 +12,11 @@ const root = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaProps
 });
 const text = { type: "string" };
 
-describe("what no structural schema can be read from", () => {
+describe("structuralFault of a schema", () => {
   const rows = [
-    { name: "nothing of it", schema: root({ a: text }), fault: undefined },
+    { name: "a plain schema has no fault", schema: root({ a: text }), fault: undefined },
     {
-      name: "patterns of names",
+      name: "patternProperties is refused",
       schema: { patternProperties: { x: text } },
       fault: "OpenAPIV3Schema 'patternProperties' is not supported",
     },
@@ -26,7 +26,7 @@ describe("what no structural schema can be read from", () => {
       fault: "OpenAPIV3Schema '$ref' is not supported",
     },
     {
-      name: "lists of items",
+      name: "items as an array is refused",
       schema: { items: [text, text] },
       fault: "OpenAPIV3Schema 'items' must be a schema, but is an array",
     },
@@ -38,9 +38,9 @@ describe("what no structural schema can be read from", () => {
 
 describe("structural schemas", () => {
   const rows: readonly { name: string; schema: JSONSchemaProps; faults: readonly string[] }[] = [
-    { name: "a plain one", schema: root({ a: text }), faults: [] },
+    { name: "a plain schema is accepted", schema: root({ a: text }), faults: [] },
     {
-      name: "no types",
+      name: "fields and items without a type are refused",
       schema: { properties: { a: {}, b: { type: "array" }, c: { type: "array", items: {} } } },
       faults: [
         "s.properties[a].type: Required value: must not be empty for specified object fields",

@@ -34,18 +34,18 @@ const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaPro
   ...more,
 });
 
-describe("types", () =>
+describe("validateValue: type", () =>
   run([
-    { name: "a text", schema: text, value: "a", faults: [] },
+    { name: "a string fits type string", schema: text, value: "a", faults: [] },
     {
-      name: "a number for a text",
+      name: "an integer does not fit type string",
       schema: object({ a: text }),
       value: { a: 1 },
       faults: ['spec.a: Invalid value: "integer": a in body must be of type string: "integer"'],
     },
-    { name: "a whole number is a number", schema: number, value: 3, faults: [] },
+    { name: "a whole number fits type number", schema: number, value: 3, faults: [] },
     {
-      name: "a broken number is no integer",
+      name: "a fraction does not fit type integer",
       schema: object({ a: integer }),
       value: { a: 1.5 },
       faults: [
@@ -54,19 +54,19 @@ describe("types", () =>
       ],
     },
     {
-      name: "nothing",
+      name: "null does not fit type string",
       schema: object({ a: text }),
       value: { a: null },
       faults: ['spec.a: Invalid value: "null": a in body must be of type string: "null"'],
     },
     {
-      name: "nothing where it may be",
+      name: "null fits a nullable type",
       schema: object({ a: { ...text, nullable: true } }),
       value: { a: null },
       faults: [],
     },
     {
-      name: "a number or a text",
+      name: "a boolean does not fit x-kubernetes-int-or-string",
       schema: object({ a: { "x-kubernetes-int-or-string": true } }),
       value: { a: true },
       faults: [
@@ -75,74 +75,74 @@ describe("types", () =>
     },
   ]));
 
-describe("texts", () =>
+describe("validateValue: strings", () =>
   run([
     {
-      name: "too long, counted in characters",
+      name: "maxLength counts characters",
       schema: object({ a: { ...text, maxLength: 2 } }),
       value: { a: "äöü" },
       faults: ["spec.a: Too long: may not be more than 2 bytes"],
     },
     {
-      name: "too short",
+      name: "a string shorter than minLength is refused",
       schema: object({ a: { ...text, minLength: 2 } }),
       value: { a: "x" },
       faults: ['spec.a: Invalid value: "x": a in body should be at least 2 chars long'],
     },
     {
-      name: "of another form",
+      name: "a string that does not match its pattern is refused",
       schema: object({ a: { ...text, pattern: "^x+$" } }),
       value: { a: "xy" },
       faults: ["spec.a: Invalid value: \"xy\": a in body should match '^x+$'"],
     },
     {
-      name: "of another format",
+      name: "a string that is not of its format is refused",
       schema: object({ a: { ...text, format: "date" } }),
       value: { a: "2030-02-30" },
       faults: ['spec.a: Invalid value: "2030-02-30": a in body must be of type date: "2030-02-30"'],
     },
     {
-      name: "not one of them",
+      name: "a value that is not in the enum is refused",
       schema: object({ a: { ...text, enum: ["b", "c"] } }),
       value: { a: "d" },
       faults: ['spec.a: Unsupported value: "d": supported values: "b", "c"'],
     },
   ]));
 
-describe("numbers", () =>
+describe("validateValue: numbers", () =>
   run([
     {
-      name: "below",
+      name: "a number below its minimum is refused",
       schema: object({ a: { ...integer, minimum: 2 } }),
       value: { a: 1 },
       faults: ["spec.a: Invalid value: 1: a in body should be greater than or equal to 2"],
     },
     {
-      name: "at a limit that is not in it",
+      name: "a number at its exclusiveMaximum is refused",
       schema: object({ a: { ...integer, maximum: 2, exclusiveMaximum: true } }),
       value: { a: 2 },
       faults: ["spec.a: Invalid value: 2: a in body should be less than 2"],
     },
     {
-      name: "no multiple",
+      name: "a number that is no multipleOf is refused",
       schema: object({ a: { ...integer, multipleOf: 3 } }),
       value: { a: 4 },
       faults: ["spec.a: Invalid value: 4: a in body should be a multiple of 3"],
     },
     {
-      name: "no multiple, though next to zero of them",
+      name: "a number that is a tiny part of its multipleOf is refused",
       schema: object({ a: { ...integer, multipleOf: 2 ** 31 } }),
       value: { a: 1 },
       faults: ["spec.a: Invalid value: 1: a in body should be a multiple of 2147483648"],
     },
     {
-      name: "a multiple of nothing",
+      name: "multipleOf 0 is refused",
       schema: object({ a: { ...integer, multipleOf: 0 } }),
       value: { a: 4 },
       faults: ["spec.a: Invalid value: 0: factor MultipleOf declared for a must be positive: 0"],
     },
     {
-      name: "a number where a date should be",
+      name: "a number does not fit format date",
       schema: object({ a: { ...text, format: "date" } }),
       value: { a: 4 },
       faults: ['spec.a: Invalid value: "int64": a in body must be of type date: "int64"'],
@@ -154,7 +154,7 @@ describe("numbers", () =>
       faults: [],
     },
     {
-      name: "too large for its format",
+      name: "a number that is too large for its format is refused",
       schema: object({ a: { ...integer, format: "int32" } }),
       value: { a: 2 ** 31 },
       faults: [
@@ -163,10 +163,10 @@ describe("numbers", () =>
     },
   ]));
 
-describe("lists and objects", () =>
+describe("validateValue: arrays and objects", () =>
   run([
     {
-      name: "items, each by its number",
+      name: "a wrong item is named by its index",
       schema: object({ a: { type: "array", items: text } }),
       value: { a: ["x", 1] },
       faults: [
@@ -174,7 +174,7 @@ describe("lists and objects", () =>
       ],
     },
     {
-      name: "too many and too few",
+      name: "maxItems and minItems are checked",
       schema: object({
         a: { type: "array", items: text, maxItems: 1 },
         b: { type: "array", items: text, minItems: 1 },
@@ -186,19 +186,19 @@ describe("lists and objects", () =>
       ],
     },
     {
-      name: "a missing field",
+      name: "a missing required field is refused",
       schema: object({ a: object({}, { required: ["b"] }) }),
       value: { a: {} },
       faults: ["spec.a.b: Required value"],
     },
     {
-      name: "a field that may not be",
+      name: "a field is refused where additionalProperties is false",
       schema: { type: "object", additionalProperties: false },
       value: { b: 1 },
       faults: ['spec: Invalid value: "b": .b in body is a forbidden property'],
     },
     {
-      name: "values of a map",
+      name: "additionalProperties and maxProperties are checked for maps",
       schema: object({ a: { type: "object", additionalProperties: text, maxProperties: 1 } }),
       value: { a: { x: 1, y: "z" } },
       faults: [
@@ -208,13 +208,18 @@ describe("lists and objects", () =>
     },
   ]));
 
-describe("combinations", () => {
+describe("validateValue: anyOf, oneOf, allOf, not", () => {
   const short = { maxLength: 1 };
   const x = { pattern: "^x" };
   run([
-    { name: "any: one fits", schema: { ...text, anyOf: [short, x] }, value: "xyz", faults: [] },
     {
-      name: "any: none fits",
+      name: "anyOf: one schema that fits is enough",
+      schema: { ...text, anyOf: [short, x] },
+      value: "xyz",
+      faults: [],
+    },
+    {
+      name: "anyOf: a value that fits no schema is refused",
       schema: object({ a: { ...text, anyOf: [{ maxLength: 1 }, { pattern: "^x" }] } }),
       value: { a: "yz" },
       faults: [
@@ -223,7 +228,7 @@ describe("combinations", () => {
       ],
     },
     {
-      name: "one: two fit",
+      name: "oneOf: a value that fits two schemas is refused",
       schema: object({ a: { ...text, oneOf: [short, x] } }),
       value: { a: "x" },
       faults: [
@@ -231,7 +236,7 @@ describe("combinations", () => {
       ],
     },
     {
-      name: "all: one does not fit",
+      name: "allOf: a value that does not fit one schema is refused",
       schema: object({ a: { ...text, allOf: [short, x] } }),
       value: { a: "y" },
       faults: [
@@ -240,7 +245,7 @@ describe("combinations", () => {
       ],
     },
     {
-      name: "not: it fits",
+      name: "not: a value that fits the schema is refused",
       schema: object({ a: { ...text, not: x } }),
       value: { a: "x" },
       faults: ['spec: Invalid value: "": "a" must not validate the schema (not)'],

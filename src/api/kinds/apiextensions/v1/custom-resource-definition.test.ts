@@ -173,7 +173,7 @@ describe("CustomResourceDefinition: definitions", () => {
     });
   }
 
-  test("defaults", () => {
+  test("names, conversion strategy and storedVersions have defaults", () => {
     const { spec, status } = runKind(kind, { object: definition() })
       .object as CustomResourceDefinition;
     assert.deepEqual(spec.names, { ...names, singular: "thing", listKind: "ThingList" });
@@ -225,7 +225,7 @@ describe("CustomResourceDefinition: versions of a definition", () => {
     ]);
   });
 
-  test("selectable fields", () => {
+  test("selectableFields must be scalar fields of the schema, each once", () => {
     const properties = {
       metadata: { type: "object", properties: { name: { type: "string" } } },
       spec: {

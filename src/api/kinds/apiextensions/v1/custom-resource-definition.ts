@@ -14,6 +14,7 @@ import { METADATA } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import { withKnownDefaultMetadata } from "../json-schema/defaults.ts";
 import { isUnrecognizedFormat } from "../json-schema/formats.ts";
 import { someSchema } from "../json-schema/walk.ts";
 import { validateApproval } from "./approval.ts";
@@ -79,6 +80,13 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
       ...validateApproval(definition, old),
       ...validatePreserve(definition, old),
     ];
+  },
+  canonicalize: ({ spec }) => {
+    for (const { schema } of spec.versions ?? []) {
+      if (schema?.openAPIV3Schema === undefined) continue;
+      const known = withKnownDefaultMetadata(schema.openAPIV3Schema);
+      schema.openAPIV3Schema = known as typeof schema.openAPIV3Schema;
+    }
   },
   warnings: ({ spec }, old) => {
     const known = old === undefined ? [] : unrecognizedFormats(old.spec);

@@ -28,7 +28,7 @@ const faultsOf = (schema: JSONSchemaProps, more: object = {}) =>
     fault.replace(PREFIX, ""),
   );
 
-describe("schemas of definitions", () => {
+describe("CustomResourceDefinition schemas", () => {
   const rows: readonly { name: string; schema: JSONSchemaProps; faults: readonly string[] }[] = [
     {
       name: "keywords that are not for them",
@@ -154,7 +154,7 @@ describe("schemas of definitions", () => {
   });
 });
 
-describe("rules of a schema go to the compiler", () => {
+describe("CustomResourceDefinition: CEL rules of a schema go to the compiler", () => {
   const schema = object({ a: text }, { "x-kubernetes-validations": [{ rule: "self.a != ''" }] });
   const compilerThatSaw = (seen: unknown[]): ExpressionCompiler => ({
     admission: () => undefined,
@@ -165,7 +165,7 @@ describe("rules of a schema go to the compiler", () => {
     },
   });
 
-  test("with what is stored already", () => {
+  test("an update hands over the rules that are stored already", () => {
     const seen: unknown[] = [];
     const context = { expressions: compilerThatSaw(seen) };
     const { faults } = runKind(kind, { object: definition(schema), context });
@@ -177,7 +177,7 @@ describe("rules of a schema go to the compiler", () => {
     ]);
   });
 
-  test("but not those of a schema with other faults", () => {
+  test("rules of a schema with other faults are not compiled", () => {
     const seen: unknown[] = [];
     const context = { expressions: compilerThatSaw(seen) };
     runKind(kind, { object: definition({ ...schema, nullable: true }), context });

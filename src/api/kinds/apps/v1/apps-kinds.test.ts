@@ -24,8 +24,8 @@ const spec = (fields: Fields = {}) => ({ spec: { ...BASE, ...fields } });
 const specOf = <T extends Workload>(kind: KindOf<T>, fields: Fields = {}): T["spec"] =>
   runKind<T>(kind, { object: spec(fields) }).object.spec;
 
-describe("defaults", () => {
-  test("Deployment", () => {
+describe("defaults of the apps group", () => {
+  test("Deployment: replicas, strategy, progressDeadlineSeconds and revisionHistoryLimit have defaults", () => {
     const { template: _template, selector: _selector, ...rest } = specOf(deploymentKind);
     assert.deepEqual(rest, {
       replicas: 1,
@@ -60,7 +60,7 @@ describe("defaults", () => {
     });
   });
 
-  test("templates have no managers", () => {
+  test("managedFields of a pod template are dropped", () => {
     const metadata = { ...TEMPLATE.metadata, managedFields: [] };
     const { template } = specOf(deploymentKind, { template: { ...TEMPLATE, metadata } });
     assert.deepEqual(template.metadata, TEMPLATE.metadata);
@@ -91,7 +91,7 @@ describe("defaults", () => {
     ]);
   });
 
-  test("a strategy without its numbers stays as it is", () => {
+  test("a RollingUpdate strategy of a StatefulSet without rollingUpdate stays as it is", () => {
     const { updateStrategy } = specOf(statefulSetKind, {
       updateStrategy: { type: "RollingUpdate" },
     });
@@ -332,11 +332,11 @@ describe("updates", () => {
   });
 });
 
-describe("rows", () => {
+describe("Table rows of the apps group", () => {
   const cells = (kind: Kind, object: Fields) =>
     kind.columns.map((column) => column.cell(object, 0));
 
-  test("Deployment", () => {
+  test("a Deployment shows ready, up-to-date and available replicas", () => {
     const status = { readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1 };
     const object = { metadata: { name: "d" }, spec: { ...BASE, replicas: 3 }, status };
     assert.deepEqual(cells(deploymentKind, object), [

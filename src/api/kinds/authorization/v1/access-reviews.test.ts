@@ -11,7 +11,7 @@ const resourceAttributes = { namespace: "ns", verb: "get", resource: "pods" };
 const nonResourceAttributes = { path: "/", verb: "get" };
 const user = "u";
 
-describe("local: reviews of access", () => {
+describe("SubjectAccessReview", () => {
   const rows = [
     {
       name: "neither attributes nor user",
@@ -101,14 +101,26 @@ describe("local: reviews of access", () => {
   }
 
   const fine = [
-    { name: "of oneself", kind: self, object: { spec: { nonResourceAttributes } } },
-    { name: "of a user", kind: subject, object: { spec: { user, resourceAttributes } } },
     {
-      name: "of a group",
+      name: "a SelfSubjectAccessReview of nonResourceAttributes is accepted",
+      kind: self,
+      object: { spec: { nonResourceAttributes } },
+    },
+    {
+      name: "a SubjectAccessReview of a user is accepted",
+      kind: subject,
+      object: { spec: { user, resourceAttributes } },
+    },
+    {
+      name: "a SubjectAccessReview of a group is accepted",
       kind: subject,
       object: { spec: { groups: ["g"], resourceAttributes } },
     },
-    { name: "in a namespace", kind: local, object: { spec: { user, resourceAttributes } } },
+    {
+      name: "a LocalSubjectAccessReview in a namespace is accepted",
+      kind: local,
+      object: { spec: { user, resourceAttributes } },
+    },
   ];
   for (const { name, kind, object } of fine) {
     test(name, () => assert.deepEqual(runKind(kind, { object }).faults, []));

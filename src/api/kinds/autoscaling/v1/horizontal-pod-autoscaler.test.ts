@@ -33,7 +33,7 @@ describe("HorizontalPodAutoscaler: v2 through v1 and back", () => {
       spec: { metrics: [{ type: "Resource", resource: { name: "cpu", target: cpu } }] },
     },
     {
-      name: "every source",
+      name: "metrics of every source survive in annotations",
       spec: {
         metrics: [
           {
@@ -79,11 +79,11 @@ describe("HorizontalPodAutoscaler: v2 through v1 and back", () => {
       },
     },
     {
-      name: "behavior",
+      name: "spec.behavior survives in an annotation",
       spec: { behavior: { scaleDown: { selectPolicy: "Disabled", tolerance: "500m" } } },
     },
     {
-      name: "conditions and what was measured",
+      name: "conditions and current metrics survive in annotations",
       spec: {},
       status: {
         observedGeneration: 2,

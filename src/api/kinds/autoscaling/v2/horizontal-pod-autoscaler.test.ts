@@ -268,7 +268,7 @@ describe("HorizontalPodAutoscaler: autoscalers: cells", () => {
       text: "cpu: <unknown>/50%",
     },
     {
-      name: "utilization",
+      name: "a Utilization target is shown as cpu: 7%/50%",
       metrics: [cpu(percent)],
       current: [
         { type: "Resource", resource: { name: "cpu", current: { averageUtilization: 7 } } },
@@ -276,7 +276,7 @@ describe("HorizontalPodAutoscaler: autoscalers: cells", () => {
       text: "cpu: 7%/50%",
     },
     {
-      name: "amounts",
+      name: "an AverageValue target is shown as cpu: 20m/100m",
       metrics: [cpu({ type: "AverageValue", averageValue: "100m" })],
       current: [{ type: "Resource", resource: { name: "cpu", current: { averageValue: "20m" } } }],
       text: "cpu: 20m/100m",

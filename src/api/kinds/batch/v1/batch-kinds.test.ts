@@ -215,7 +215,7 @@ describe("status of Jobs", () => {
     want: readonly string[];
   }[] = [
     {
-      name: "complete",
+      name: "condition Complete with its completionTime is accepted",
       status: {
         conditions: when("SuccessCriteriaMet", "Complete"),
         startTime: TIME,
@@ -262,7 +262,7 @@ describe("status of Jobs", () => {
       ],
     },
     {
-      name: "indexes",
+      name: "completedIndexes and failedIndexes may not overlap",
       status: { completedIndexes: "0-2", failedIndexes: "2,4" },
       spec: { completionMode: "Indexed", completions: 5, backoffLimitPerIndex: 1 },
       want: [
@@ -270,7 +270,7 @@ describe("status of Jobs", () => {
       ],
     },
     {
-      name: "times stay",
+      name: "startTime of a Job that is not suspended is immutable",
       status: { startTime: "2030-01-01T00:00:01Z" },
       old: { startTime: TIME },
       want: [
@@ -290,7 +290,7 @@ describe("status of Jobs", () => {
     test(name, () => assert.deepEqual(report(status, old, spec), want));
   }
 
-  test("a row", () => {
+  test("the columns show status, completions and duration", () => {
     const base = stored({ completions: 3 });
     const status = { succeeded: 1, startTime: TIME, conditions: when("Suspended") };
     const object = { ...base, metadata: { name: "x" }, status };

@@ -33,7 +33,7 @@ const rows: readonly { name: string; schedule: string; after: string; want: read
       want: ["2030-01-01T00:50:00Z", "2030-01-01T01:00:00Z", "2030-01-01T01:25:00Z"],
     },
     {
-      name: "weekdays",
+      name: "mon-fri leaves out the weekend",
       schedule: "30 8 * * mon-fri",
       after: "2030-01-04T08:30:00Z", // a Friday
       want: ["2030-01-07T08:30:00Z", "2030-01-08T08:30:00Z"],
@@ -64,7 +64,7 @@ const rows: readonly { name: string; schedule: string; after: string; want: read
       want: ["2030-01-01T01:37:00Z", "2030-01-01T03:07:00Z"],
     },
     {
-      name: "a zone",
+      name: "TZ= moves the hours to its time zone",
       schedule: "TZ=Asia/Kolkata 0 9 * * *",
       after: "2030-01-01T00:00:00Z",
       want: ["2030-01-01T03:30:00Z", "2030-01-02T03:30:00Z"],

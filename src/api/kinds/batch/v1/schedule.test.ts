@@ -4,7 +4,7 @@ import { parseSchedule } from "./schedule.ts";
 import { timeZoneFaults } from "./time-zone.ts";
 
 describe("CronJob schedule: schedules", () => {
-  test("fields", () => {
+  test("steps, ranges, lists and names of the five fields are read", () => {
     const parsed = parseSchedule("*/20 9-17/4 1,15 jan-mar sun");
     assert.ok(parsed.ok && parsed.value.kind === "fields");
     const { minutes, hours, daysOfMonth, months, daysOfWeek } = parsed.value;
@@ -22,7 +22,7 @@ describe("CronJob schedule: schedules", () => {
     assert.equal(parsed.value.daysOfWeek.any, false);
   });
 
-  test("descriptors", () => {
+  test("descriptors (@every, @midnight, @daily) are read", () => {
     const every = parseSchedule("@every 90m");
     assert.ok(every.ok && every.value.kind === "every");
     assert.equal(every.value.everyNanos, 5_400_000_000_000n);
@@ -75,6 +75,7 @@ describe("CronJob schedule: time zones", () => {
     { name: "+01:00", want: unknown("+01:00") },
   ];
   for (const { name, want } of cases) {
-    test(name, () => assert.deepEqual(timeZoneFaults(name), want));
+    test(`time zone "${name}": ${want[0] ?? "known"}`, () =>
+      assert.deepEqual(timeZoneFaults(name), want));
   }
 });

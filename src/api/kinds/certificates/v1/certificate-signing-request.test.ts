@@ -136,7 +136,7 @@ describe("certificate signing requests", () => {
     assert.match(faults[0]!, /^spec\.request: .*: x509: ECDSA verification failure$/);
   });
 
-  test("who asks is who writes, whatever the request says", () => {
+  test("spec.username, groups and extra are those of the user who creates the request", () => {
     const { spec } = runKind(kind, {
       ...create({ username: "root", groups: ["system:masters"], uid: "0" }),
       context: { user: { username: "me", groups: ["g"], extra: { a: ["b"] } } },
@@ -179,7 +179,7 @@ describe("certificate signing requests", () => {
     });
   });
 
-  test("cells", () => {
+  test("the columns show signer, requested duration and condition", () => {
     const outcome = runKind(kind, {
       ...statusWrite(
         "status",

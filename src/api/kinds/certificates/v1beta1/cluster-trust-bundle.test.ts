@@ -63,7 +63,7 @@ describe("ClusterTrustBundle: trust bundles", () => {
     assert.deepEqual(runKind(kind, { object: odd, old: odd }).faults, []);
   });
 
-  test("one of a signer", () => {
+  test("a bundle of a signer is accepted, and its columns show the signer", () => {
     const outcome = runKind(kind, { object: bundle(AUTHORITY_PEM, SIGNER, "example.com:s:x") });
     assert.deepEqual(outcome.faults, []);
     assert.deepEqual(cellsOf(kind, outcome), ["example.com:s:x", SIGNER]);

@@ -118,7 +118,7 @@ describe("what a node asks for", () => {
     });
   }
 
-  test("it does not change", () => {
+  test("the spec is immutable", () => {
     const write = { object: { spec: { ...made, podName: "q" } }, old: { spec: made } };
     assert.match(runKind(kind, write).faults[0]!, /^spec: Invalid value: .*: field is immutable$/);
   });
@@ -146,10 +146,18 @@ describe("PodCertificateRequest: how a request ends", () => {
     nowMs: NOW,
   });
   const rows = [
-    { name: "issued", write: write(issued), faults: [] },
-    { name: "denied", write: write({ conditions: [condition("Denied")] }), faults: [] },
     {
-      name: "denied, with a certificate",
+      name: "condition Issued with a certificateChain is accepted",
+      write: write(issued),
+      faults: [],
+    },
+    {
+      name: "condition Denied without a certificate is accepted",
+      write: write({ conditions: [condition("Denied")] }),
+      faults: [],
+    },
+    {
+      name: "condition Denied with a certificateChain is refused",
       write: write({ ...issued, conditions: [condition("Denied")] }),
       faults: [
         "status: Invalid value: non-condition status fields must be empty when denying or failing the PodCertificateRequest",
@@ -163,14 +171,14 @@ describe("PodCertificateRequest: how a request ends", () => {
       ],
     },
     {
-      name: "once more",
+      name: "the status is immutable after Issued, Denied or Failed",
       write: write(issued, { conditions: [condition("Failed")] }),
       faults: [
         "status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed",
       ],
     },
     {
-      name: "twice",
+      name: "two of the conditions Issued, Denied and Failed are refused",
       write: write({ conditions: [condition("Denied"), condition("Failed", "False")] }),
       faults: [
         'status.conditions.[1].type: Invalid value: "Failed": There may be at most one condition with type "Issued", "Denied", or "Failed"',
@@ -185,7 +193,7 @@ describe("PodCertificateRequest: how a request ends", () => {
       ],
     },
     {
-      name: "without times",
+      name: "Issued without notBefore, notAfter and beginRefreshAt is refused",
       write: write({ conditions: [condition("Issued")], certificateChain: LEAF_PEM }),
       faults: [
         "status.notBefore: Required value: must be present and consistent with the issued certificate",
@@ -201,7 +209,7 @@ describe("PodCertificateRequest: how a request ends", () => {
       ],
     },
     {
-      name: "long ago",
+      name: "notBefore more than 5 minutes away from the current time is refused",
       write: { ...write(issued), nowMs: NOW + 5 * 60_000 },
       faults: [
         'status.notBefore: Invalid value: "2030-01-01T00:00:00Z": must be set to within 5 minutes of kube-apiserver\'s current time',
@@ -219,7 +227,7 @@ describe("PodCertificateRequest: how a request ends", () => {
     test(name, () => assert.deepEqual(runKind(kind, write).faults, faults));
   }
 
-  test("cells", () => {
+  test("the columns show pod, service account, node, signer and state", () => {
     assert.deepEqual(cellsOf(kind, runKind(kind, write(issued))).slice(1), [
       "p",
       "sa",

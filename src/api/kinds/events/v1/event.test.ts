@@ -68,7 +68,7 @@ describe("events", () => {
     ]);
   });
 
-  test("cells", () => {
+  test("the columns show last seen, reason, object and message", () => {
     const { object } = runKind(coreEventKind, {
       object: {
         involvedObject: { kind: "Pod", name: "p", namespace: "ns", fieldPath: "spec" },

@@ -15,7 +15,7 @@ const server = (apiServerID: string, encodingVersion = "v1") => ({
   decodableVersions: [encodingVersion],
 });
 
-describe("StorageVersion: storage versions", () => {
+describe("StorageVersion", () => {
   const names = [
     { name: "apps.deployments", faults: [] },
     { name: "deployments", faults: ["name must be in the form of <group>.<resource>"] },
@@ -100,7 +100,7 @@ describe("StorageVersion: storage versions", () => {
       assert.deepEqual(runKind(kind, statusWrite(status)).faults, faults));
   }
 
-  test("cells", () => {
+  test("the columns show the common encoding version and three servers", () => {
     const ids = ["a", "b", "c", "d"];
     const outcome = runKind(
       kind,

@@ -68,16 +68,16 @@ describe("addresses", () => {
   });
 });
 
-describe("service ranges", () => {
+describe("ServiceCIDR", () => {
   const ranges = (...cidrs: string[]) => ({ spec: { cidrs } });
   const rows = [
     {
-      name: "none",
+      name: "no ranges",
       write: { object: { spec: {} } },
       faults: ["spec.cidrs: Required value: at least one CIDR required"],
     },
     {
-      name: "three",
+      name: "three ranges",
       write: { object: ranges("a", "b", "c") },
       faults: ['spec.cidrs: Invalid value: {"CIDRs":["a","b","c"]}: may only hold up to 2 values'],
     },

@@ -186,7 +186,7 @@ describe("ingresses", () => {
     assert.equal(warnings.length, 1);
   });
 
-  test("cells", () => {
+  test("the columns show class, hosts, address and ports", () => {
     const hosts = ["a", "", "b", "c", "d"].map((host) => ({ host }));
     const shown = runKind(ingressKind, {
       object: {

@@ -90,7 +90,7 @@ describe("pod disruption budgets", () => {
     assert.deepEqual(left([marker, other]), [other]);
   });
 
-  test("cells", () => {
+  test("the columns show minAvailable, maxUnavailable and allowed disruptions", () => {
     const outcome = runKind(podDisruptionBudgetKind, { object: { spec: { minAvailable: "50%" } } });
     assert.deepEqual(cellsOf(podDisruptionBudgetKind, outcome).slice(1, 4), ["50%", "N/A", 0]);
   });

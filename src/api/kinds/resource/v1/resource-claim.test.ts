@@ -164,7 +164,7 @@ describe("what a claim asks for", () => {
   });
 });
 
-describe("what a claim got", () => {
+describe("status.allocation of a ResourceClaim", () => {
   const result = { request: "r", driver: "d", pool: "p", device: "dev" };
   const allocation = (...results: object[]) => ({ allocation: { devices: { results } } });
   const consumer = (uid: string) => ({ resource: "pods", name: "p", uid });
@@ -174,7 +174,7 @@ describe("what a claim got", () => {
     subresource: "status",
   });
   const rows = [
-    { name: "a device", write: write(allocation(result)), faults: [] },
+    { name: "an allocated device is accepted", write: write(allocation(result)), faults: [] },
     {
       name: "an unknown request, no driver",
       write: write(allocation({ ...result, request: "q", driver: "", device: "D" })),

@@ -40,7 +40,7 @@ describe("taint rules", () => {
     });
   }
 
-  test("cells", () => {
+  test("the columns show key, value, effect and age", () => {
     const outcome = runKind(taintRule, { object: rule("None", EARLIER) });
     const nowMs = Date.UTC(2029, 0, 3);
     assert.deepEqual(cellsOf(taintRule, outcome, nowMs).slice(1, 5), ["k", "", "None", "2d"]);

@@ -49,7 +49,7 @@ describe("ResourcePoolStatusRequest: questions about pools", () => {
     test(`refuse ${name}`, () => assert.deepEqual(runKind(poolRequest, write).faults, faults));
   }
 
-  test("cells", () => {
+  test("the columns show driver, pools and state", () => {
     const outcome = runKind(
       poolRequest,
       answer({ poolCount: 2, pools: [pool], conditions: [complete] }),

@@ -14,7 +14,7 @@ describe("resourceClaimV1beta1Kind: v1 through v1beta1 and back", () => {
     spec: object;
   }[] = [
     {
-      name: "claims",
+      name: "a ResourceClaim keeps every field",
       stored: resourceClaimKind,
       served: resourceClaimV1beta1Kind,
       spec: {

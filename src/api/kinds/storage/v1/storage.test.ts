@@ -16,7 +16,7 @@ import {
 describe("storage classes", () => {
   const made = { provisioner: "a/b" };
 
-  test("defaults", () => {
+  test("reclaimPolicy is Delete and volumeBindingMode Immediate", () => {
     const { reclaimPolicy, volumeBindingMode } = runKind(storageClassKind, { object: made })
       .object as StorageClass;
     assert.deepEqual([reclaimPolicy, volumeBindingMode], ["Delete", "Immediate"]);

@@ -72,7 +72,7 @@ describe("StorageVersionMigration: migrations of stored objects", () => {
     test(`refuse those ${name}`, () => assert.deepEqual(faultsWithoutValues(write), faults));
   }
 
-  test("cells", () => {
+  test("the columns show the resource and its condition", () => {
     const outcome = runKind(kind, statusWrite({ conditions: [condition("Running")] }));
     assert.deepEqual(cellsOf(kind, outcome), ["x", "deployments.apps", "Running"]);
     assert.equal(cellsOf(kind, runKind(kind, { object: { spec } }))[2], "Unknown");

@@ -57,7 +57,7 @@ const cases: { name: string; kind: Kind; object: never; changes?: Loose; message
       'pods "m" is forbidden: node "n1" can only create pods with spec.nodeName set to itself',
   },
   {
-    name: "must own them",
+    name: "a node must own its mirror pods by its uid",
     kind: podKind,
     object: mirror({ ownerReferences: [{ ...owner, uid: "x" }] }),
     message: 'pods "m" is forbidden: node n1 UID mismatch: expected x got node-uid',
@@ -151,13 +151,13 @@ const cases: { name: string; kind: Kind; object: never; changes?: Loose; message
   },
 ];
 
-describe("a node", () => {
+describe("NodeRestriction: a node", () => {
   for (const { name, kind, object: made, changes = {}, message } of cases) {
     test(name, async () => assert.equal(await attempt(kind, made, changes), message));
   }
 });
 
-describe("tokens for pods", () => {
+describe("NodeRestriction: tokens for pods", () => {
   const ask = (name: string, audiences: string[] = [], authorizer = alwaysDeny) =>
     attempt(
       serviceAccountKind,
@@ -174,17 +174,17 @@ describe("tokens for pods", () => {
   test("an audience that the pod has a volume for", async () => {
     assert.equal(await ask("mine", ["vault"]), undefined);
   });
-  test("not another audience", async () => {
+  test("a token for an audience that no volume of the pod names is refused", async () => {
     assert.equal(
       await ask("mine", ["bank"]),
       'serviceaccounts "bot" is forbidden: audience "bank" not found in pod spec volume, ' +
         "system:node:n1 is not authorized to request tokens for this audience",
     );
   });
-  test("unless it was allowed to", async () => {
+  test("a token for another audience is allowed by authorization", async () => {
     assert.equal(await ask("mine", ["bank"], alwaysAllow), undefined);
   });
-  test("not for a pod of another node", async () => {
+  test("a token for a pod of another node is refused", async () => {
     assert.match(
       (await ask("theirs")) ?? "",
       /node requested token bound to a pod scheduled on a different node/,
@@ -197,7 +197,7 @@ test("NodeRestriction: users that are no nodes are not restricted", async () => 
   assert.equal(await attempt(nodeKind, object("n2", { spec: {} }), { user: alice }), undefined);
 });
 
-describe("PodCertificateRequests", () => {
+describe("NodeRestriction: PodCertificateRequests are refused", () => {
   const spec = {
     ...{ signerName: "a.b/c", podName: "mine", podUID: "mine-uid", nodeName: "n1" },
     ...{ nodeUID: "node-uid", serviceAccountName: "bot", serviceAccountUID: "bot-uid" },

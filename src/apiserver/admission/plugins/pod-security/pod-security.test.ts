@@ -123,7 +123,7 @@ const cases: {
       'securityContext.seccompProfile.type to "Unconfined"), forbidden sysctls (kernel.msgmax)',
   },
   {
-    name: "hosts of probes since 1.34",
+    name: "a host in a probe violates baseline since v1.34",
     level: "baseline",
     pod: pod({
       containers: [container(undefined, { livenessProbe: { httpGet: { host: "h", port: 1 } } })],
@@ -131,7 +131,7 @@ const cases: {
     text: 'probe or lifecycle host (container "c" uses probe or lifecycle host "h")',
   },
   {
-    name: "but not before",
+    name: "a host in a probe is allowed before v1.34",
     level: "baseline",
     version: 33,
     pod: pod({
@@ -193,15 +193,30 @@ describe("PodSecurity: the configuration", () => {
     exemptions: { usernames: ["boss"], namespaces: ["free"], runtimeClasses: ["vm"] },
   };
   const rows = [
-    { name: "defaults count", more: {}, spec: {}, want: "baseline:v1.30" },
     {
-      name: "not for exempt users",
+      name: "the defaults of the configuration are enforced",
+      more: {},
+      spec: {},
+      want: "baseline:v1.30",
+    },
+    {
+      name: "exempt users are not checked",
       more: { user: { name: "boss", groups: [] } },
       spec: {},
       want: "user",
     },
-    { name: "nor namespaces", more: { namespace: "free" }, spec: {}, want: "namespace" },
-    { name: "nor classes", more: {}, spec: { runtimeClassName: "vm" }, want: "runtimeClass" },
+    {
+      name: "exempt namespaces are not checked",
+      more: { namespace: "free" },
+      spec: {},
+      want: "namespace",
+    },
+    {
+      name: "exempt runtime classes are not checked",
+      more: {},
+      spec: { runtimeClassName: "vm" },
+      want: "runtimeClass",
+    },
   ];
   for (const { name, more, spec, want } of rows) {
     test(name, async () => {
@@ -214,7 +229,7 @@ describe("PodSecurity: the configuration", () => {
       assert.equal(annotations["pod-security.kubernetes.io/exempt"] ?? annotations[ENFORCED], want);
     });
   }
-  test("so does a field that is none", () => {
+  test("an unknown field of the configuration stops the start", () => {
     assert.throws(() => podSecurity({ ...head, default: {} }), /unknown field "default"/);
   });
   test("an unknown Pod Security level stops the start", () => {

@@ -182,16 +182,26 @@ describe("ResourceQuota: what is refused", () => {
 describe("ResourceQuota: scopes", () => {
   const scoped = (scope: Loose) => quota("q", { pods: "5" }, { pods: "0" }, scope);
   const cases: { name: string; scope: Loose; pod: never; charged: string }[] = [
-    { name: "best effort", scope: { scopes: ["BestEffort"] }, pod: pod({}), charged: "1" },
-    { name: "not best effort", scope: { scopes: ["NotBestEffort"] }, pod: pod({}), charged: "0" },
     {
-      name: "terminating",
+      name: "scope BestEffort counts a pod without requests",
+      scope: { scopes: ["BestEffort"] },
+      pod: pod({}),
+      charged: "1",
+    },
+    {
+      name: "scope NotBestEffort does not count a pod without requests",
+      scope: { scopes: ["NotBestEffort"] },
+      pod: pod({}),
+      charged: "0",
+    },
+    {
+      name: "scope Terminating counts a pod with activeDeadlineSeconds",
       scope: { scopes: ["Terminating"] },
       pod: pod({}, { activeDeadlineSeconds: 5 }),
       charged: "1",
     },
     {
-      name: "a priority class",
+      name: "scopeSelector PriorityClass In counts a pod of that class",
       scope: {
         scopeSelector: {
           matchExpressions: [{ scopeName: "PriorityClass", operator: "In", values: ["high"] }],
@@ -201,7 +211,7 @@ describe("ResourceQuota: scopes", () => {
       charged: "1",
     },
     {
-      name: "another priority class",
+      name: "scopeSelector PriorityClass NotIn does not count a pod of that class",
       scope: {
         scopeSelector: {
           matchExpressions: [{ scopeName: "PriorityClass", operator: "NotIn", values: ["high"] }],

@@ -8,24 +8,34 @@ import { keyPairFault } from "./key-pair.ts";
 const pem = (label: string, body = "eA==") =>
   `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----\n`;
 
-describe("a certificate and a key", () => {
+describe("tls.crt and tls.key of a Secret", () => {
   const rows: readonly [name: string, certificate: string, key: string, fault: string][] = [
-    ["nothing", "", "", "tls: failed to find any PEM data in certificate input"],
     [
-      "switched",
+      "an empty certificate is refused",
+      "",
+      "",
+      "tls: failed to find any PEM data in certificate input",
+    ],
+    [
+      "a private key in place of the certificate is refused as switched",
       pem("EC PRIVATE KEY"),
       "",
       "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched",
     ],
     [
-      "something else",
+      "other PEM blocks in place of the certificate are refused by their types",
       pem("A") + pem("B"),
       "",
       'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [A B]',
     ],
-    ["no key", pem("CERTIFICATE"), "x", "tls: failed to find any PEM data in key input"],
     [
-      "a certificate twice",
+      "a key without PEM data is refused",
+      pem("CERTIFICATE"),
+      "x",
+      "tls: failed to find any PEM data in key input",
+    ],
+    [
+      "a certificate in place of the key is refused",
       pem("CERTIFICATE"),
       pem("CERTIFICATE"),
       "tls: found a certificate rather than a key in the PEM for the private key",
@@ -36,13 +46,18 @@ describe("a certificate and a key", () => {
       pem("A") + pem("B"),
       'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [A B]',
     ],
-    ["garbage", pem("CERTIFICATE"), pem("PRIVATE KEY"), "x509: malformed certificate"],
+    [
+      "a CERTIFICATE block that is not DER is refused",
+      pem("CERTIFICATE"),
+      pem("PRIVATE KEY"),
+      "x509: malformed certificate",
+    ],
   ];
   for (const [name, certificate, key, fault] of rows) {
     test(name, () => assert.equal(keyPairFault(certificate, key), fault));
   }
 
-  test("that fit, or do not", () => {
+  test("a key that does not belong to the certificate is refused", () => {
     const [a, b] = [pair("P-256"), pair("P-256")];
     const other = generateKeyPairSync("ed25519").privateKey.export(PKCS8) as string;
     assert.equal(keyPairFault(a.certificate, a.key), undefined);

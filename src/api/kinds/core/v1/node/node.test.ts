@@ -113,7 +113,7 @@ describe("nodes", () => {
     test(`refuse ${name}`, () => assert.deepEqual(runKind(nodeKind, write).faults, faults));
   }
 
-  test("cells", () => {
+  test("the columns show status, roles and version", () => {
     const { object } = runKind(nodeKind, {
       object: {
         metadata: {

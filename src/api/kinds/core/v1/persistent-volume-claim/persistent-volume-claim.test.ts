@@ -11,7 +11,7 @@ const bound = { phase: "Bound", capacity: { storage: "2Gi" } };
 const snapshot = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" };
 
 describe("claims", () => {
-  test("one data source makes the other", () => {
+  test("dataSource is copied to dataSourceRef", () => {
     const { object } = runKind(persistentVolumeClaimKind, claim({ dataSource: snapshot }));
     assert.deepEqual((object as PersistentVolumeClaim).spec.dataSourceRef, snapshot);
   });

@@ -65,12 +65,12 @@ describe("CSI migration: handles of inline volumes", () => {
       want: "kind(Shared) is not supported in csi migration",
     },
     {
-      name: "Cinder",
+      name: "a Cinder volume gets the driver cinder.csi.openstack.org",
       source: { cinder: { volumeID: "c" } },
       want: "cinder.csi.openstack.org/c",
     },
     {
-      name: "Portworx",
+      name: "a Portworx volume gets the driver pxd.portworx.com",
       source: { portworxVolume: { volumeID: "p" } },
       want: "pxd.portworx.com/p",
     },
@@ -167,7 +167,7 @@ describe("CSI migration: PersistentVolumes", () => {
       affinity: required({ [ZONE]: ["1"] }),
     },
     {
-      name: "so does Portworx",
+      name: "a Portworx volume keeps its affinity as it is",
       object: volume({ portworxVolume: { volumeID: "p" } }, { [ZONE]: "a" }),
       handle: "p",
     },

@@ -27,14 +27,18 @@ const cases: readonly {
   metadata?: Fields;
   want: { ready: string; status: string; restarts?: string };
 }[] = [
-  { name: "new", status: { phase: "Pending" }, want: { ready: "0/1", status: "Pending" } },
   {
-    name: "held back",
+    name: "a new pod is Pending with 0/1 ready",
+    status: { phase: "Pending" },
+    want: { ready: "0/1", status: "Pending" },
+  },
+  {
+    name: "a pod with scheduling gates is SchedulingGated",
     status: { phase: "Pending", conditions: [{ type: "PodScheduled", reason: "SchedulingGated" }] },
     want: { ready: "0/1", status: "SchedulingGated" },
   },
   {
-    name: "running after a restart",
+    name: "a running pod shows its restarts and the last one's age",
     status: {
       phase: "Running",
       containerStatuses: [
@@ -48,7 +52,7 @@ const cases: readonly {
     want: { ready: "1/1", status: "Running", restarts: "2 (10m ago)" },
   },
   {
-    name: "waiting",
+    name: "a waiting container shows its reason ImagePullBackOff",
     status: {
       phase: "Pending",
       containerStatuses: [container({ state: { waiting: { reason: "ImagePullBackOff" } } })],
@@ -66,7 +70,7 @@ const cases: readonly {
     want: { ready: "0/1", status: "Signal:9" },
   },
   {
-    name: "half done",
+    name: "a pod with one completed and one running container stays Running",
     spec: { containers: [{ name: "c" }, { name: "d" }] },
     status: {
       phase: "Running",
@@ -79,7 +83,7 @@ const cases: readonly {
     want: { ready: "1/2", status: "Running" },
   },
   {
-    name: "initializing",
+    name: "a pod whose init container waits shows Init:1/2",
     spec: { initContainers: [{ name: "a" }, { name: "b" }] },
     status: {
       phase: "Pending",
@@ -91,7 +95,7 @@ const cases: readonly {
     want: { ready: "0/1", status: "Init:1/2", restarts: "1" },
   },
   {
-    name: "failed to initialize",
+    name: "a failed init container shows Init:ExitCode",
     spec: { initContainers: [{ name: "a" }] },
     status: {
       phase: "Failed",
@@ -100,7 +104,7 @@ const cases: readonly {
     want: { ready: "0/1", status: "Init:ExitCode:2" },
   },
   {
-    name: "with a sidecar",
+    name: "a sidecar counts as a ready container",
     spec: { initContainers: [{ name: "s", restartPolicy: "Always" }] },
     status: {
       phase: "Running",
@@ -110,20 +114,20 @@ const cases: readonly {
     want: { ready: "2/2", status: "Running", restarts: "4" },
   },
   {
-    name: "going",
+    name: "a deleted pod is Terminating",
     status: { phase: "Running" },
     metadata: { deletionTimestamp: "2030-01-01T00:59:00Z" },
     want: { ready: "0/1", status: "Terminating" },
   },
   {
-    name: "lost",
+    name: "a deleted pod with reason NodeLost is Unknown",
     status: { phase: "Running", reason: "NodeLost" },
     metadata: { deletionTimestamp: "2030-01-01T00:59:00Z" },
     want: { ready: "0/1", status: "Unknown" },
   },
 ];
 
-describe("rows of pods", () => {
+describe("columns of pods", () => {
   for (const { name, spec = {}, status, metadata, want } of cases) {
     test(name, () => {
       const [, ready, reason, restarts] = row(spec, status, metadata);
@@ -138,7 +142,7 @@ describe("rows of pods", () => {
     });
   }
 
-  test("wide", () => {
+  test("wide columns show IP, node and readiness gates", () => {
     const cells = row(
       { nodeName: "n", readinessGates: [{ conditionType: "a" }, { conditionType: "b" }] },
       {

@@ -26,12 +26,12 @@ describe("defaults of containers", () => {
       want: { imagePullPolicy: "Always" },
     },
     {
-      name: "ports",
+      name: "the protocol of a port is TCP",
       fields: { ports: [{ containerPort: 1 }] },
       want: { ports: [{ containerPort: 1, protocol: "TCP" }] },
     },
     {
-      name: "ports of the host",
+      name: "hostPort of a hostNetwork pod is its containerPort",
       fields: { ports: [{ containerPort: 1 }] },
       spec: { hostNetwork: true },
       want: { ports: [{ hostPort: 1, containerPort: 1, protocol: "TCP" }] },
@@ -52,7 +52,7 @@ describe("defaults of containers", () => {
       want: { resources: { requests: { cpu: "2m" } } },
     },
     {
-      name: "probes",
+      name: "probes get timeoutSeconds, periodSeconds and thresholds",
       fields: { livenessProbe: { httpGet: { port: 1 } }, readinessProbe: { grpc: { port: 2 } } },
       want: {
         livenessProbe: {
@@ -77,7 +77,7 @@ describe("defaults of containers", () => {
       want: { lifecycle: { preStop: { httpGet: { path: "/", port: 1, scheme: "HTTP" } } } },
     },
     {
-      name: "sources of variables",
+      name: "apiVersion of a fieldRef is v1",
       fields: { env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
       want: {
         env: [
@@ -96,19 +96,19 @@ describe("defaults of containers", () => {
 
 describe("defaults of volumes", () => {
   const cases: readonly { name: string; source: Fields; want: Fields }[] = [
-    { name: "no source", source: {}, want: { emptyDir: {} } },
+    { name: "a volume without a source is an emptyDir", source: {}, want: { emptyDir: {} } },
     {
-      name: "hostPath",
+      name: "a hostPath volume has the empty type",
       source: { hostPath: { path: "/" } },
       want: { hostPath: { path: "/", type: "" } },
     },
     {
-      name: "files",
+      name: "a configMap volume has defaultMode 0644",
       source: { configMap: { name: "m" } },
       want: { configMap: { name: "m", defaultMode: 420 } },
     },
     {
-      name: "rbd",
+      name: "an rbd volume gets pool, user and keyring",
       source: { rbd: { monitors: ["a"], image: "i" } },
       want: {
         rbd: {
@@ -135,7 +135,7 @@ describe("defaults of volumes", () => {
       },
     },
     {
-      name: "projected",
+      name: "a projected serviceAccountToken expires after an hour",
       source: { projected: { sources: [{ serviceAccountToken: { path: "t" } }] } },
       want: {
         projected: {
@@ -145,7 +145,7 @@ describe("defaults of volumes", () => {
       },
     },
     {
-      name: "image",
+      name: "an image volume without a tag is pulled always",
       source: { image: { reference: "a/b" } },
       want: { image: { reference: "a/b", pullPolicy: "Always" } },
     },

@@ -28,14 +28,14 @@ describe("status of pods", () => {
     spec?: Fields;
     want: readonly string[];
   }[] = [
-    { name: "a phase", status: { phase: "Running" }, want: [] },
+    { name: "a change of the phase is accepted", status: { phase: "Running" }, want: [] },
     {
-      name: "the class of service stays",
+      name: "qosClass is immutable",
       status: { qosClass: "Burstable" },
       want: ['status.qosClass: Invalid value: "Burstable": field is immutable'],
     },
     {
-      name: "conditions have names",
+      name: "the type of a condition must be a qualified name",
       status: { conditions: [{ type: "a b", status: "True", observedGeneration: -1 }] },
       want: [
         "status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer",
@@ -57,7 +57,11 @@ describe("status of pods", () => {
         'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more than one IP for each IP family',
       ],
     },
-    { name: "one of each", status: { podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] }, want: [] },
+    {
+      name: "podIPs may have one IPv4 and one IPv6 address",
+      status: { podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] },
+      want: [],
+    },
     {
       name: "odd addresses may stay but not come",
       status: { hostIP: "010.0.0.1", hostIPs: [{ ip: "010.0.0.1" }] },
@@ -79,14 +83,14 @@ describe("status of pods", () => {
       ],
     },
     {
-      name: "unless it failed and is started again",
+      name: "a failed container may run again with restartPolicy OnFailure",
       status: { containerStatuses: running },
       old: { containerStatuses: terminated(1) },
       spec: { restartPolicy: "OnFailure" },
       want: [],
     },
     {
-      name: "or a rule says so",
+      name: "a container may run again by its restartPolicyRules",
       status: { containerStatuses: running },
       old: { containerStatuses: terminated(7) },
       spec: {

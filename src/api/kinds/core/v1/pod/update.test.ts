@@ -27,14 +27,14 @@ const gated = { schedulingGates: [{ name: "g" }] };
 
 describe("updates of pods", () => {
   const cases: readonly { name: string; old?: Fields; next: Fields; want: readonly string[] }[] = [
-    { name: "nothing changes", next: {}, want: [] },
+    { name: "an update that changes nothing is accepted", next: {}, want: [] },
     {
-      name: "another image",
+      name: "the image of a container may change",
       next: { containers: [{ name: "c", image: "j:1", imagePullPolicy: "Always" }] },
       want: [],
     },
     {
-      name: "an amount in another notation",
+      name: "a quantity in another notation is no change",
       old: { containers: [{ name: "c", image: "i", resources: { limits: { memory: "1Gi" } } }] },
       next: {
         containers: [{ name: "c", image: "i", resources: { limits: { memory: "1073741824" } } }],
@@ -42,7 +42,7 @@ describe("updates of pods", () => {
       want: [],
     },
     {
-      name: "another container",
+      name: "containers may not be added",
       next: {
         containers: [
           { name: "c", image: "i" },
@@ -51,15 +51,15 @@ describe("updates of pods", () => {
       },
       want: ["spec.containers: Forbidden: pod updates may not add or remove containers"],
     },
-    { name: "a deadline", next: { activeDeadlineSeconds: 5 }, want: [] },
+    { name: "activeDeadlineSeconds may be set", next: { activeDeadlineSeconds: 5 }, want: [] },
     {
-      name: "an earlier one",
+      name: "activeDeadlineSeconds may be lowered",
       old: { activeDeadlineSeconds: 5 },
       next: { activeDeadlineSeconds: 4 },
       want: [],
     },
     {
-      name: "a later one",
+      name: "activeDeadlineSeconds may not be raised",
       old: { activeDeadlineSeconds: 5 },
       next: { activeDeadlineSeconds: 6 },
       want: [
@@ -88,22 +88,22 @@ describe("updates of pods", () => {
       ],
     },
     {
-      name: "a new gate",
+      name: "schedulingGates may not be added",
       old: gated,
       next: { schedulingGates: [{ name: "g" }, { name: "h" }] },
       want: [
         "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'",
       ],
     },
-    { name: "a gate less", old: gated, next: {}, want: [] },
+    { name: "schedulingGates may be removed", old: gated, next: {}, want: [] },
     {
-      name: "a narrower choice of nodes while held back",
+      name: "nodeSelector and nodeAffinity of a gated pod may be narrowed",
       old: { ...gated, nodeSelector: { a: "1" }, ...term("x") },
       next: { ...gated, nodeSelector: { a: "1", b: "2" }, ...term("x", "y") },
       want: [],
     },
     {
-      name: "a wider one",
+      name: "nodeSelector and nodeAffinity of a gated pod may not be widened",
       old: { ...gated, nodeSelector: { a: "1" }, ...term("x", "y") },
       next: { ...gated, ...term("x") },
       want: [
@@ -124,7 +124,7 @@ describe("updates of pods", () => {
     test(name, () => assert.deepEqual(update(old, next).faults, want));
   }
 
-  test("anything else, with the difference", () => {
+  test("a change of any other field is refused with its difference", () => {
     assert.deepEqual(update({}, { hostname: "h" }).faults, [
       `${CHANGEABLE}\n@@ -64,7 +64,7 @@\n   "SELinuxChangePolicy": null\n  },\n  "ImagePullSecrets": null,\n- "Hostname": "",\n+ "Hostname": "h",\n  "Subdomain": "",\n  "SetHostnameAsFQDN": null,\n  "Affinity": null,\n`,
     ]);
@@ -213,7 +213,7 @@ describe("update: resizing", () => {
 
   const cases: readonly { name: string; old: Fields; next: Fields; want: readonly string[] }[] = [
     {
-      name: "takes nothing away",
+      name: "a resize may not remove requests",
       old: sized({ requests: { cpu: "1", memory: "1Gi" } }),
       next: sized(small),
       want: [
@@ -221,19 +221,19 @@ describe("update: resizing", () => {
       ],
     },
     {
-      name: "keeps the class",
+      name: "a resize may not change the qosClass",
       old: sized({}),
       next: sized(small),
       want: ['spec: Invalid value: "": Pod QOS Class may not change as a result of resizing'],
     },
     {
-      name: "keeps other resources",
+      name: "a resize may only change cpu and memory",
       old: sized({ requests: { cpu: "1", "ephemeral-storage": "1Gi" } }),
       next: sized({ requests: { cpu: "1", "ephemeral-storage": "2Gi" } }),
       want: ["spec: Forbidden: only cpu and memory resources are mutable"],
     },
     {
-      name: "keeps the containers",
+      name: "a resize may not rename containers",
       old: sized(small),
       next: { containers: [{ name: "d", image: "i", resources: small }] },
       want: [
@@ -247,7 +247,7 @@ describe("update: resizing", () => {
       want: ["spec.resources: Forbidden: pod-level resources cannot be removed"],
     },
     {
-      name: "not on Windows",
+      name: "a Windows pod cannot be resized",
       old: sized(small, { os: { name: "windows" } }),
       next: sized(small, { os: { name: "windows" } }),
       want: [": Forbidden: windows pods cannot be resized"],

@@ -8,7 +8,7 @@ const withContainer = (fields: Fields) => ({ containers: [{ name: "c", image: "i
 
 const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: readonly string[] }[] =
   [
-    { name: "nothing to say", spec: {}, want: [] },
+    { name: "a plain pod has no warnings", spec: {}, want: [] },
     {
       name: "a name that is no host name",
       spec: {},
@@ -81,7 +81,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       want: ["spec.volumes[0].storageOS: deprecated in v1.22, non-functional in v1.25+"],
     },
     {
-      name: "files that overlap",
+      name: "overlapping paths of projected volumes and configMaps warn",
       spec: {
         volumes: [
           {
@@ -111,7 +111,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "lists with repetitions",
+      name: "repeated hostAliases and imagePullSecrets warn",
       spec: {
         hostAliases: [
           { ip: "10.0.0.1", hostnames: ["a"] },
@@ -125,7 +125,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "parts of bytes",
+      name: "fractional bytes of memory warn",
       spec: withContainer({
         resources: { limits: { memory: "1500m" }, requests: { memory: "1" } },
       }),
@@ -134,7 +134,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "variables that hide others",
+      name: "env variables that hide others warn",
       spec: withContainer({
         env: [
           { name: "A", value: "1" },
@@ -147,7 +147,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "ports that clash",
+      name: "ports that clash with others warn",
       spec: withContainer({
         ports: [
           { containerPort: 1, name: "a" },

@@ -27,11 +27,21 @@ describe("clusterIP and clusterIPs", () => {
     old: ServiceSpec | undefined,
     ips: unknown,
   ][] = [
-    ["a new one given once", { clusterIP: "a" }, undefined, ["a"]],
-    ["an old client leaves the list out", { clusterIP: "10.0.0.1" }, both, both.clusterIPs],
-    ["cleared in one place", { clusterIPs: both.clusterIPs }, both, undefined],
-    ["changed in one place", { ...both, clusterIP: "10.0.0.2" }, both, ["10.0.0.2"]],
-    ["changed in both", { clusterIP: "b", clusterIPs: ["c"] }, both, ["c"]],
+    ["a new Service with clusterIP gets clusterIPs", { clusterIP: "a" }, undefined, ["a"]],
+    ["an update without clusterIPs keeps them", { clusterIP: "10.0.0.1" }, both, both.clusterIPs],
+    [
+      "an update without clusterIP clears clusterIPs",
+      { clusterIPs: both.clusterIPs },
+      both,
+      undefined,
+    ],
+    [
+      "an update of clusterIP changes clusterIPs",
+      { ...both, clusterIP: "10.0.0.2" },
+      both,
+      ["10.0.0.2"],
+    ],
+    ["clusterIPs win when both are changed", { clusterIP: "b", clusterIPs: ["c"] }, both, ["c"]],
   ];
   for (const [name, spec, old, ips] of rows) {
     test(name, () => {
@@ -61,7 +71,7 @@ describe("alignClusterIps: families", () => {
       policy: "PreferDualStack",
     },
     {
-      name: "one where both are preferred but not there",
+      name: "PreferDualStack in a single-stack cluster gives one family",
       spec: { ipFamilyPolicy: "PreferDualStack" },
       families: ["IPv4"],
       policy: "PreferDualStack",
@@ -73,14 +83,14 @@ describe("alignClusterIps: families", () => {
       policy: "RequireDualStack",
     },
     {
-      name: "that of a given address",
+      name: "the family of a given clusterIP is taken",
       spec: { clusterIP: "fd00::1", clusterIPs: ["fd00::1"] },
       cluster: DUAL,
       families: ["IPv6"],
       policy: "SingleStack",
     },
     {
-      name: "the old ones",
+      name: "the families of the old Service are kept",
       spec: { ...both, ipFamilies: dual.ipFamilies },
       old: dual,
       cluster: DUAL,
@@ -88,7 +98,7 @@ describe("alignClusterIps: families", () => {
       policy: "RequireDualStack",
     },
     {
-      name: "one after asking for one",
+      name: "ipFamilyPolicy SingleStack drops the second family",
       spec: { ...dual, ipFamilyPolicy: "SingleStack" },
       old: dual,
       cluster: DUAL,
@@ -160,24 +170,34 @@ describe("alignClusterIps: families", () => {
   }
 });
 
-describe("changes of addresses", () => {
+describe("changes of clusterIPs", () => {
   const rows: readonly [name: string, next: ServiceSpec, old: ServiceSpec, fields: string[]][] = [
-    ["none", dual, dual, []],
-    ["the first", { ...dual, clusterIPs: ["10.0.0.2", "fd00::1"] }, dual, ["spec.clusterIPs[0]"]],
-    ["all gone", { ipFamilies: dual.ipFamilies }, dual, ["spec.clusterIPs[0]"]],
+    ["the same clusterIPs are accepted", dual, dual, []],
     [
-      "the second gone, both policies kept",
+      "clusterIPs[0] may not change",
+      { ...dual, clusterIPs: ["10.0.0.2", "fd00::1"] },
+      dual,
+      ["spec.clusterIPs[0]"],
+    ],
+    [
+      "clusterIPs may not be removed",
+      { ipFamilies: dual.ipFamilies },
+      dual,
+      ["spec.clusterIPs[0]"],
+    ],
+    [
+      "a removed second clusterIP needs another ipFamilyPolicy",
       { ...dual, clusterIPs: ["10.0.0.1"], ipFamilies: ["IPv4"] },
       dual,
       ["spec.ipFamilyPolicy", "spec.ipFamilyPolicy"],
     ],
     [
-      "families swapped",
+      "ipFamilies may not be swapped",
       { ...dual, ipFamilies: ["IPv6", "IPv4"] },
       dual,
       ["spec.ipFamilies[0]", "spec.ipFamilies[0]"],
     ],
-    ["from an external name", dual, { type: "ExternalName" }, []],
+    ["a Service of type ExternalName may get clusterIPs", dual, { type: "ExternalName" }, []],
   ];
   for (const [name, next, old, fields] of rows) {
     test(name, () => {
@@ -190,8 +210,8 @@ describe("changes of addresses", () => {
   }
 });
 
-describe("values that were allocated", () => {
-  test("are filled in by the names of ports, unless used otherwise", () => {
+describe("allocated nodePorts", () => {
+  test("an update keeps the allocated nodePorts by the names of the ports, unless used otherwise", () => {
     const draft = serviceOf({
       type: "NodePort",
       ports: [

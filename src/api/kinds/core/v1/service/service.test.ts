@@ -16,7 +16,7 @@ const allocated = {
 };
 
 describe("services", () => {
-  test("defaults", () => {
+  test("type, ports, sessionAffinity and traffic policies have defaults", () => {
     const { object } = runKind(
       serviceKind,
       service({ type: "LoadBalancer", sessionAffinity: "ClientIP" }),
@@ -157,7 +157,7 @@ describe("services", () => {
     test(`refuse ${name}`, () => assert.deepEqual(runKind(serviceKind, write).faults, faults));
   }
 
-  test("warnings", () => {
+  test("deprecated and ineffective fields give warnings", () => {
     const { warnings } = runKind(
       serviceKind,
       service({
@@ -177,7 +177,7 @@ describe("services", () => {
     ]);
   });
 
-  test("cells", () => {
+  test("the columns show type, IPs, ports and selector", () => {
     const { object } = runKind(serviceKind, {
       object: {
         spec: { ...allocated, type: "LoadBalancer", selector: { b: "2", a: "1" } },

@@ -17,14 +17,14 @@ const cases: readonly {
   spec?: Record<string, unknown>;
   want: readonly string[];
 }[] = [
-  { name: "a plain one is fine", container: {}, want: [] },
-  { name: "no name", container: { name: "" }, want: ["name: Required value"] },
+  { name: "a plain container is accepted", container: {}, want: [] },
+  { name: "an empty name is refused", container: { name: "" }, want: ["name: Required value"] },
   {
-    name: "a bad name",
+    name: "a name that is no DNS label is refused",
     container: { name: "A" },
     want: [`name: Invalid value: "A": ${LABEL_FAULT}`],
   },
-  { name: "no image", container: { image: "" }, want: ["image: Required value"] },
+  { name: "an empty image is refused", container: { image: "" }, want: ["image: Required value"] },
   {
     name: "an image with a space around it",
     container: { image: " i" },
@@ -39,7 +39,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "ports",
+    name: "ports: bad names, unknown protocols and bad hostPorts are refused",
     container: {
       ports: [
         { containerPort: 1, name: "a--b" },
@@ -107,7 +107,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "resources in variables",
+    name: "resourceFieldRef: a missing resource and bad divisors are refused",
     container: {
       env: [
         { name: "a", valueFrom: { resourceFieldRef: { resource: "" } } },
@@ -131,7 +131,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "files with variables",
+    name: "fileKeyRef: bad paths, unknown volumes and volumes that are no emptyDir are refused",
     container: {
       env: [
         { name: "a", valueFrom: { fileKeyRef: { key: "k", volumeName: "p", path: "../f" } } },
@@ -147,7 +147,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "whole sets of variables",
+    name: "envFrom: bad prefixes, empty names and missing references are refused",
     container: { envFrom: [{ prefix: "=", secretRef: { name: "" } }, {}] },
     want: [
       "envFrom[0].prefix: Invalid value: \"=\": a valid environment variable name must consist only of printable ASCII characters other than '='",
@@ -156,7 +156,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "mounts",
+    name: "volumeMounts: unknown volumes, bad subPaths and repeated mountPaths are refused",
     container: {
       volumeMounts: [
         { name: "v", mountPath: "/a", subPath: "/x" },
@@ -180,7 +180,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "devices",
+    name: "volumeDevices: repeated and bad devicePaths are refused",
     container: {
       volumeMounts: [{ name: "v", mountPath: "/a" }],
       volumeDevices: [
@@ -204,7 +204,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "probes",
+    name: "probes: bad handlers and thresholds are refused",
     container: {
       livenessProbe: { exec: { command: [] }, successThreshold: 2 },
       readinessProbe: {
@@ -224,7 +224,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "hooks",
+    name: "lifecycle: a long sleep and two handlers in one hook are refused",
     container: {
       lifecycle: {
         postStart: { sleep: { seconds: 31 } },
@@ -237,7 +237,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "restart rules",
+    name: "restartPolicyRules: unknown actions and missing exitCodes are refused",
     container: {
       restartPolicy: "Sometimes",
       restartPolicyRules: [

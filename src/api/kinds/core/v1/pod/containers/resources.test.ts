@@ -14,7 +14,7 @@ describe("resources of a container", () => {
     want: readonly string[];
   }[] = [
     {
-      name: "less than nothing",
+      name: "negative limits and requests are refused",
       resources: { limits: { cpu: "-1" }, requests: { cpu: "-1" } },
       want: [
         'limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
@@ -27,12 +27,12 @@ describe("resources of a container", () => {
       want: ['requests: Invalid value: "1": must be equal to a.b/c limit of 2'],
     },
     {
-      name: "the same amount in another notation",
+      name: "limits and requests are equal in another notation",
       resources: { limits: { memory: "1Gi" }, requests: { memory: "1073741824" } },
       want: [],
     },
     {
-      name: "claims",
+      name: "resources.claims: repeated, unknown and empty names are refused",
       resources: {
         claims: [{ name: "a", request: "r" }, { name: "a" }, { name: "b" }, { name: "" }],
       },
@@ -64,7 +64,7 @@ describe("resources of a pod", () => {
     ]);
   });
 
-  test("must cover its containers", () => {
+  test("limits and requests of the pod must cover those of its containers", () => {
     const spec = {
       ...container({ requests: { cpu: "2" }, limits: { cpu: "4", "hugepages-2Mi": "4Mi" } }),
       resources: {
@@ -108,38 +108,47 @@ describe("resources of a pod", () => {
   });
 });
 
-describe("classes of service", () => {
+describe("qosClass", () => {
   const both = { cpu: "1", memory: "1Gi" };
   const cases: readonly { name: string; resources: Fields[]; pod?: Fields; want: string }[] = [
-    { name: "nothing asked for", resources: [{}], want: "BestEffort" },
-    { name: "zero is nothing", resources: [{ requests: { cpu: "0" } }], want: "BestEffort" },
+    { name: "a pod without requests is BestEffort", resources: [{}], want: "BestEffort" },
     {
-      name: "limits that are requested",
+      name: "a request of 0 is BestEffort",
+      resources: [{ requests: { cpu: "0" } }],
+      want: "BestEffort",
+    },
+    {
+      name: "limits equal to requests are Guaranteed",
       resources: [{ limits: both, requests: both }],
       want: "Guaranteed",
     },
     {
-      name: "in another notation",
+      name: "limits equal to requests in another notation are Guaranteed",
       resources: [{ limits: both, requests: { cpu: "1000m", memory: "1024Mi" } }],
       want: "Guaranteed",
     },
     {
-      name: "only cpu",
+      name: "a container with cpu limits only makes the pod Burstable",
       resources: [{ limits: { cpu: "1" }, requests: { cpu: "1" } }],
       want: "Burstable",
     },
     {
-      name: "one container without",
+      name: "one container without limits makes the pod Burstable",
       resources: [{ limits: both, requests: both }, {}],
       want: "Burstable",
     },
     {
-      name: "the pod decides",
+      name: "limits and requests of the pod make it Guaranteed",
       resources: [{}],
       pod: { limits: both, requests: both },
       want: "Guaranteed",
     },
-    { name: "the pod asks for less", resources: [{}], pod: { requests: both }, want: "Burstable" },
+    {
+      name: "requests of the pod without limits make it Burstable",
+      resources: [{}],
+      pod: { requests: both },
+      want: "Burstable",
+    },
   ];
   for (const { name, resources, pod, want } of cases) {
     test(name, () => {

@@ -60,7 +60,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       want: [`${TERM}.operator: Invalid value: "Near": not a valid selector operator`],
     },
     {
-      name: "fields of nodes",
+      name: "nodeAffinity: a weight over 100, matchFields with several values and unknown keys are refused",
       spec: {
         affinity: {
           nodeAffinity: {
@@ -82,7 +82,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "pod affinity",
+      name: "podAffinity: bad namespaces, matchLabelKeys and topologyKeys are refused",
       spec: podTerm({ topologyKey: "", namespaces: ["a.b"], matchLabelKeys: ["k"] }),
       want: [
         `${POD_TERM}.namespace: Invalid value: "a.b": must not contain dots`,
@@ -107,7 +107,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "tolerations",
+      name: "tolerations: bad keys, values and operators are refused",
       spec: {
         tolerations: [
           { key: "a b", operator: "Exists" },
@@ -138,7 +138,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
       ],
     },
     {
-      name: "no nameservers",
+      name: "dnsPolicy None without nameservers is refused",
       spec: { dnsPolicy: "None", dnsConfig: {} },
       want: [
         "spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None",
@@ -180,7 +180,7 @@ const cases: readonly { name: string; spec: Fields; metadata?: Fields; want: rea
     },
   ];
 
-describe("where a pod may run, and under which names", () => {
+describe("validation of a pod's affinity, tolerations, DNS and host aliases", () => {
   for (const { name, spec, metadata = {}, want } of cases) {
     test(name, () => assert.deepEqual(podFaults(spec, metadata), want));
   }

@@ -27,28 +27,33 @@ const ofContainer: readonly {
     context: { procMount: "Unmasked" },
     want: ['procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`'],
   },
-  { name: "and has one", context: { procMount: "Unmasked" }, spec: { hostUsers: false }, want: [] },
   {
-    name: "a /proc that does not exist",
+    name: "procMount Unmasked is accepted with hostUsers false",
+    context: { procMount: "Unmasked" },
+    spec: { hostUsers: false },
+    want: [],
+  },
+  {
+    name: "an unknown procMount is refused",
     context: { procMount: "X" },
     want: ['procMount: Unsupported value: "X": supported values: "Default", "Unmasked"'],
   },
   {
-    name: "administrators escalate",
+    name: "CAP_SYS_ADMIN with allowPrivilegeEscalation false is refused",
     context: { allowPrivilegeEscalation: false, capabilities: { add: ["CAP_SYS_ADMIN"] } },
     want: [
       ': Invalid value: {"Capabilities":{"Add":["CAP_SYS_ADMIN"],"Drop":null},"Privileged":null,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
     ],
   },
   {
-    name: "seccomp profiles",
+    name: "seccompProfile Localhost without localhostProfile is refused",
     context: { seccompProfile: { type: "Localhost" } },
     want: [
       "seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost",
     ],
   },
   {
-    name: "seccomp profiles elsewhere",
+    name: "a localhostProfile with .. is refused",
     context: { seccompProfile: { type: "Localhost", localhostProfile: "../p" } },
     want: ["seccompProfile.localhostProfile: Invalid value: \"../p\": must not contain '..'"],
   },
@@ -67,7 +72,7 @@ const ofContainer: readonly {
     ],
   },
   {
-    name: "users of Windows",
+    name: "a runAsUserName with two backslashes is refused",
     context: { windowsOptions: { runAsUserName: "a\\b\\c" } },
     want: [
       'windowsOptions.runAsUserName: Invalid value: "a\\\\b\\\\c": runAsUserName cannot contain more than one backslash',
@@ -106,7 +111,7 @@ describe("security context of a container", () => {
 
 const ofPod: readonly { name: string; spec: Fields; want: readonly string[] }[] = [
   {
-    name: "groups",
+    name: "negative fsGroup and supplementalGroups are refused",
     spec: { securityContext: { fsGroup: -1, supplementalGroups: [1, -2] } },
     want: [
       "spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive",
@@ -114,7 +119,7 @@ const ofPod: readonly { name: string; spec: Fields; want: readonly string[] }[] 
     ],
   },
   {
-    name: "policies",
+    name: "unknown fsGroupChangePolicy and seLinuxChangePolicy are refused",
     spec: { securityContext: { fsGroupChangePolicy: "A", seLinuxChangePolicy: "MountOption" } },
     want: [
       'spec.securityContext.fsGroupChangePolicy: Unsupported value: "A": supported values: "Always", "OnRootMismatch"',
@@ -203,7 +208,7 @@ describe("profiles in annotations", () => {
   const seccomp = "seccomp.security.alpha.kubernetes.io/pod";
   const appArmor = "container.apparmor.security.beta.kubernetes.io/c";
 
-  test("must be sound", () => {
+  test("invalid seccomp and AppArmor annotations are refused", () => {
     const annotations = { [seccomp]: "x", [appArmor]: "y" };
     assert.deepEqual(podFaults({}, { annotations }), [
       `metadata.annotations.${seccomp}: Invalid value: "x": must be a valid seccomp profile`,
@@ -211,7 +216,7 @@ describe("profiles in annotations", () => {
     ]);
   });
 
-  test("must agree with the fields", () => {
+  test("seccomp and AppArmor annotations that differ from the fields are refused", () => {
     const annotations = { [seccomp]: "localhost/a", [appArmor]: "localhost/b" };
     const spec = {
       securityContext: {

@@ -8,7 +8,7 @@ const cases: readonly {
   want: readonly string[];
 }[] = [
   {
-    name: "two sources",
+    name: "a volume with several sources is refused",
     source: { emptyDir: {}, hostPath: { path: "/a" }, downwardAPI: {} },
     want: [
       "hostPath: Forbidden: may not specify more than 1 volume type",
@@ -32,7 +32,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "secret",
+    name: "secret: bad modes, keys and paths are refused",
     source: {
       secret: { secretName: "s", defaultMode: 512, items: [{ key: "", path: "..a", mode: -1 }] },
     },
@@ -44,12 +44,12 @@ const cases: readonly {
     ],
   },
   {
-    name: "nfs",
+    name: "nfs: a server and an absolute path are required",
     source: { nfs: { server: "", path: "a" } },
     want: ["nfs.server: Required value", 'nfs.path: Invalid value: "a": must be an absolute path'],
   },
   {
-    name: "iscsi",
+    name: "iscsi: bad portals, IQNs and secrets are refused",
     source: {
       iscsi: {
         targetPortal: "p".repeat(80),
@@ -67,7 +67,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "flocker",
+    name: "flocker: datasetName and datasetUUID exclude each other",
     source: { flocker: { datasetName: "a/b", datasetUUID: "u" } },
     want: [
       'flocker: Invalid value: "resource": datasetName and datasetUUID can not be specified simultaneously',
@@ -75,7 +75,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "quobyte",
+    name: "quobyte: a registry of host:port pairs and a volume are required",
     source: { quobyte: { registry: "host:1,nohost", volume: "" } },
     want: [
       'quobyte.registry: Invalid value: "host:1,nohost": must be a host:port pair or multiple pairs separated by commas',
@@ -83,7 +83,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "fc",
+    name: "fc: targetWWNs and wwids exclude each other",
     source: { fc: { targetWWNs: ["a"], wwids: ["b"], lun: 256 } },
     want: [
       'fc.targetWWNs: Invalid value: ["a"]: targetWWNs and wwids can not be specified simultaneously',
@@ -108,7 +108,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "storageos",
+    name: "storageos: volumeName and the name of secretRef are required",
     source: { storageos: { volumeName: "", volumeNamespace: "a.b", secretRef: {} } },
     want: [
       "storageos.volumeName: Required value",
@@ -144,7 +144,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "projected",
+    name: "projected: bad tokens, several sources and repeated paths are refused",
     source: {
       projected: {
         sources: [
@@ -163,7 +163,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "csi",
+    name: "csi: a long driver name and a bad nodePublishSecretRef are refused",
     source: { csi: { driver: "D".repeat(64), nodePublishSecretRef: { name: "A" } } },
     want: [
       "csi.driver: Too long: may not be more than 63 bytes",
@@ -171,7 +171,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "image",
+    name: "image: a reference and a known pullPolicy are required",
     source: { image: { reference: "", pullPolicy: "Now" } },
     want: [
       "image.reference: Required value",
@@ -234,7 +234,7 @@ describe("volumes", () => {
     const prefix = "spec.volumes[0].projected.sources[0]";
     const rows: { name: string; source: object; faults: string[] }[] = [
       {
-        name: "clusterTrustBundle by name",
+        name: "a clusterTrustBundle by name is accepted",
         source: { clusterTrustBundle: { name: "b", path: "p" } },
         faults: [],
       },
@@ -246,7 +246,7 @@ describe("volumes", () => {
         ],
       },
       {
-        name: "clusterTrustBundle of nothing",
+        name: "a clusterTrustBundle without name and signerName is refused",
         source: { clusterTrustBundle: { path: "p" } },
         faults: [
           `${prefix}.clusterTrustBundle: Required value: either name or signerName must be specified`,
