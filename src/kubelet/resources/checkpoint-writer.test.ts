@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 
-test("checkpoint: saves that wait for a write are one write, with the state of its beginning", async () => {
+test("kubelet checkpoint file: saves that wait for a write are one write, with the state of its beginning", async () => {
   const folder = await mkdtemp(join(tmpdir(), "k8ts-checkpoint-"));
   try {
     let state = 0;
