@@ -8,7 +8,7 @@
  *    microseconds for each piece beside that.
  */
 import { promisify } from "node:util";
-import { constants, crc32, deflateRaw } from "node:zlib";
+import { crc32, deflateRaw } from "node:zlib";
 
 export interface GzipPiece {
   /** Blocks of a deflate stream, none of which is the last one; they end at a byte. */
@@ -21,7 +21,9 @@ export interface GzipPiece {
 export const EMPTY_PIECE: GzipPiece = { deflated: new Uint8Array(0), crc: 0, length: 0 };
 
 const deflate = promisify(deflateRaw);
-const OPTIONS = { level: 1, finishFlush: constants.Z_SYNC_FLUSH };
+/** Of zlib.h. The build loads node:zlib when a function of it is called, and has no `constants` of it. */
+const Z_SYNC_FLUSH = 2;
+const OPTIONS = { level: 1, finishFlush: Z_SYNC_FLUSH };
 
 export async function gzipPiece(content: string | Uint8Array): Promise<GzipPiece> {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
