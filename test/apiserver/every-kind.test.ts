@@ -15,6 +15,7 @@ import { requestInfoOf } from "#apiserver/request/request-info.ts";
 import { subresourcesOf } from "#apiserver/request/subresource-routes.ts";
 import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
@@ -299,6 +300,7 @@ describe("every kind: kinds that are stored", () => {
       const { metadata } = await want(200, "GET", `${collection}?limit=1`);
       const life = new AbortController();
       const seen: string[] = [];
+      const deleted = deferred<void>();
       const watched = `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}`;
       note("GET", watched);
       const watching = watchLines(
@@ -306,7 +308,9 @@ describe("every kind: kinds that are stored", () => {
         watched,
         (line) => {
           const { type, object } = JSON.parse(line) as { type: string; object: Value };
-          if (object.metadata.name === name) seen.push(type);
+          if (object.metadata.name !== name) return;
+          seen.push(type);
+          if (type === "DELETED") deleted.resolve();
         },
         life.signal,
       );
@@ -319,6 +323,7 @@ describe("every kind: kinds that are stored", () => {
       await updateAndPatch(kind, one, created);
       await useSubresources(kind, one);
       await remove(kind, one);
+      await deleted.promise;
       life.abort();
       await watching;
       assert.equal(seen[0], "ADDED");
