@@ -5,9 +5,9 @@ import { UnauthenticatedConnections } from "./unauthenticated-connections.ts";
 
 const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
 
-test("UnauthenticatedConnections: unauthenticated connections: the 193rd ends the oldest", () => {
+test("UnauthenticatedConnections: unauthenticated connections: the 257th ends the oldest", () => {
   const clients = new UnauthenticatedConnections();
-  const all = sockets(193);
+  const all = sockets(257);
   for (const socket of all) clients.add(socket);
   assert.deepEqual(
     all.flatMap((socket, n) => (socket.destroyed ? [n] : [])),

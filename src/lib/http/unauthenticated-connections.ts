@@ -8,7 +8,7 @@
  */
 import type { Socket } from "node:net";
 
-const CLIENTS_MAX = 192;
+const CLIENTS_MAX = 256;
 const LARGE_HEADERS_MAX = 4;
 
 export const SMALL_HEADERS_BYTES_MAX = 16 * 1024;
