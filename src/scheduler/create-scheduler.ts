@@ -4,7 +4,7 @@
  *     await runSchedulerLoop({ client, clock, random, logger, metrics, config }, signal);
  */
 import type { Client } from "#client/client.ts";
-import { untilAborted } from "#lib/async/aborted.ts";
+import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
 import { ConcurrencyLimit } from "#lib/async/concurrency-limit.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -68,7 +68,8 @@ export interface RunningScheduler {
   readonly done: Promise<void>;
 }
 
-export function startScheduler(parts: SchedulerParts, signal: AbortSignal): RunningScheduler {
+export function startScheduler(parts: SchedulerParts, outer: AbortSignal): RunningScheduler {
+  const signal = signalForMany(outer); // every informer listens
   const { client, clock, random, logger, config } = parts;
   const informers = createInformers({ client, clock, random, logger });
   const objects = objectsOf(informers);
