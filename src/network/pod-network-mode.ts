@@ -12,13 +12,17 @@ export type PodNetworkMode = (typeof POD_NETWORK_MODES)[number];
 /** What VXLAN adds to a packet over IPv4 and over IPv6. */
 const VXLAN_BYTES = { IPv4: 50, IPv6: 70 };
 
+/** Of a bridge and of veth. A machine without a network has only loopback, whose MTU is larger. */
+const BRIDGE_MTU_MAX = 65_535;
+
 export function podNetworkModeOf(text: string): PodNetworkMode | undefined {
   return POD_NETWORK_MODES.find((mode) => mode === text);
 }
 
 /** The largest packet that pods may send over a link. */
 export function podMtu(mode: PodNetworkMode, linkMtu: number, isIpv6: boolean): number {
-  return mode === "vxlan" ? vxlanMtu(linkMtu, isIpv6) : linkMtu;
+  const mtu = mode === "vxlan" ? vxlanMtu(linkMtu, isIpv6) : linkMtu;
+  return Math.min(mtu, BRIDGE_MTU_MAX);
 }
 
 export function vxlanMtu(linkMtu: number, isIpv6: boolean): number {
