@@ -1,6 +1,6 @@
 /**
  * Whether test names can be found: `npm run test-names` fails on a test whose full name (with those of its
- * `describe`s) has no term that somebody who knows Kubernetes would search for, and on one whose own name is
+ * `describe`s) has no term of Kubernetes that one would search for, and on one whose own name is
  * a word or two, which cannot say what is expected.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -7,7 +7,7 @@
  * - Of the migrations of one resource, the oldest runs; its condition Running is set while it does. The
  *   CustomResourceDefinition of the resource has the condition StorageMigrating meanwhile.
  * - An object is written by an empty server-side apply with its uid and resourceVersion. A conflict
- *   means that somebody else has written or deleted it: the objects are listed again.
+ *   means that another client has written or deleted it: the objects are listed again.
  * - When all is written, the definition's `storedVersions` has the storage version only, unless the
  *   definition changed meanwhile.
  */

@@ -1,5 +1,5 @@
 /**
- * The value of an expression as far as it can be told without running it: literals, templates, arrays and
+ * The value of an expression as far as it is known without running it: literals, templates, arrays and
  * objects of them, constants, members, `Object.keys` and its like, `map`, local functions that only return.
  * Everything else is UNKNOWN, and so is that part of a template.
  */

@@ -1,5 +1,5 @@
 /**
- * The terms that somebody who knows Kubernetes would search the tests for.
+ * The terms of Kubernetes that one would search the tests for.
  *
  * Kinds come from the registry of kinds. A word in the form of an identifier (`hostNetwork`,
  * `FailedScheduling`, `--service-cidr`, `workqueue_depth`, `CRI`, `/readyz`, `spec.replicas`) is a term if the

@@ -20,7 +20,7 @@ import { conflictsStatus } from "./conflicts.ts";
 import { emptyObject } from "./empty-object.ts";
 import { isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
-import { prepareLargeNodes } from "./large-nodes.ts";
+import { type LargeNodes, largeNodesOf } from "./large-nodes.ts";
 import { allowedByLastApplied, withLastApplied } from "./last-applied.ts";
 import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
 import { decodeManagers, encodeManagers, isSameManager, type Manager } from "./managers.ts";
@@ -114,9 +114,9 @@ function* applyTo(input: ApplyInput): Steps<Result<JsonObject>> {
     return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
   }
   yield;
-  using _nodes = yield* prepareLargeNodes(applied, schema);
+  const nodes = yield* largeNodesOf(applied, schema);
   const outcome = yield* onLive(input, "failed to create typed live object (%v): ", () =>
-    decide(input, current, managers, versions, input.force),
+    decide(input, current, managers, versions, nodes),
   );
   yield;
   const conflicts = unforgiven(input, current, outcome.conflicts);
@@ -150,12 +150,12 @@ function* decide(
   current: JsonObject,
   managers: readonly Manager[],
   versions: Versions,
-  force: boolean,
+  nodes: LargeNodes,
 ): Steps<Decision> {
-  const { schema, applied, apiVersion, manager, subresource, filter } = input;
+  const { schema, applied, apiVersion, manager, subresource, filter, force } = input;
   const known = reconcileManagers(managers, versions);
   yield;
-  const fields = fieldsOf(applied, schema);
+  const fields = fieldsOf(applied, schema, nodes);
   yield;
   const stated = filtered(fields, filter);
   yield;
@@ -178,7 +178,7 @@ function* decide(
   const owners = [...others, { ...named, fields: stated }];
   const object = same ? merged : pruned(merged, owners, last, versions);
   yield;
-  const changes = new Changes(versions, current, object, filter);
+  const changes = new Changes(versions, current, object, filter, nodes);
   const left = withoutLost(others, changes);
   yield;
   const conflicts = force ? [] : findConflicts(others, changes);

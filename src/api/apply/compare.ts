@@ -11,7 +11,7 @@
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import { EMPTY_SET, type FieldSet, LEAF, mapNode, ordered } from "./field-set.ts";
-import { largeNode } from "./large-nodes.ts";
+import { type LargeNodes, NO_LARGE_NODES } from "./large-nodes.ts";
 import {
   MEMBER_BIT,
   NodeBuilder,
@@ -36,9 +36,14 @@ export interface Comparison {
 }
 
 /** Throws ItemError for list items without a usable key. */
-export function compareObjects(before: JsonObject, after: JsonObject, schema: Schema): Comparison {
-  const { changed = EMPTY_SET, removed = EMPTY_SET } = compareMembers(before, after, schema) ?? {};
-  return { changed, removed };
+export function compareObjects(
+  before: JsonObject,
+  after: JsonObject,
+  schema: Schema,
+  nodes = NO_LARGE_NODES,
+): Comparison {
+  const found = compareMembers(before, after, schema, nodes);
+  return { changed: found?.changed ?? EMPTY_SET, removed: found?.removed ?? EMPTY_SET };
 }
 
 /** What is different at one place: nodes of the two sets. */
@@ -81,6 +86,7 @@ function compareMembers(
   before: JsonObject,
   after: JsonObject,
   schema: Schema,
+  nodes: LargeNodes,
 ): Difference | undefined {
   const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
   let delta: Delta | undefined;
@@ -92,10 +98,10 @@ function compareMembers(
     if (old === undefined) {
       // Hot on creates: what appears is not compared with anything.
       delta ??= new Delta(ranked);
-      delta.change(element, bit, wholeNode(now, type));
+      delta.change(element, bit, wholeNode(now, type, nodes));
       continue;
     }
-    const found = compareValues(old, now, type);
+    const found = compareValues(old, now, type, nodes);
     if (found === undefined) continue;
     delta ??= new Delta(ranked);
     delta.add(element, bit, found);
@@ -104,7 +110,7 @@ function compareMembers(
     if (before[name] === undefined || ownMember(after, name) !== undefined) continue;
     const { element, bit, schema: type } = ranked?.byName.get(name) ?? unranked(schema, name);
     delta ??= new Delta(ranked);
-    delta.add(element, bit, { changed: undefined, removed: wholeNode(before[name], type) });
+    delta.add(element, bit, { changed: undefined, removed: wholeNode(before[name], type, nodes) });
   }
   return delta?.finish();
 }
@@ -115,28 +121,38 @@ function unranked(schema: Schema, name: string): Pick<RankedField, "element" | "
 }
 
 /** Undefined values are absent; the result is undefined if there is no difference. */
-function compareValues(before: unknown, after: unknown, schema: Schema): Difference | undefined {
+function compareValues(
+  before: unknown,
+  after: unknown,
+  schema: Schema,
+  nodes: LargeNodes,
+): Difference | undefined {
   if (before === undefined) {
     if (after === undefined) return undefined;
-    return { changed: wholeNode(after, schema), removed: undefined };
+    return { changed: wholeNode(after, schema, nodes), removed: undefined };
   }
-  if (after === undefined) return { changed: undefined, removed: wholeNode(before, schema) };
+  if (after === undefined) return { changed: undefined, removed: wholeNode(before, schema, nodes) };
   // A null in free JSON may stand for an object.
   const ownership = ownershipOf(before === null ? after : before, schema);
   if (ownership !== ownershipOf(after === null ? before : after, schema)) {
-    return compareKinds(before, after, schema);
+    return compareKinds(before, after, schema, nodes);
   }
   if (ownership === "leaf" || (isHollow(before) && isHollow(after))) {
     return jsonEqual(before, after) ? undefined : CHANGED;
   }
   return ownership === "list"
-    ? compareItems(listOf(before), listOf(after), schema as ListSchema)
-    : compareMembers(objectOf(before), objectOf(after), schema);
+    ? compareItems(listOf(before), listOf(after), schema as ListSchema, nodes)
+    : compareMembers(objectOf(before), objectOf(after), schema, nodes);
 }
 
 /** Free JSON that turns from an object into something else or back. */
-function compareKinds(before: unknown, after: unknown, schema: Schema): Difference {
-  const below = compareMembers(objectOf(before), objectOf(after), schema);
+function compareKinds(
+  before: unknown,
+  after: unknown,
+  schema: Schema,
+  nodes: LargeNodes,
+): Difference {
+  const below = compareMembers(objectOf(before), objectOf(after), schema, nodes);
   const changed = below?.changed === undefined ? LEAF : { ".": LEAF, ...below.changed };
   return { changed, removed: below?.removed };
 }
@@ -145,13 +161,15 @@ function compareItems(
   before: readonly unknown[],
   after: readonly unknown[],
   list: ListSchema,
+  nodes: LargeNodes,
 ): Difference | undefined {
   if (jsonEqual(before, after)) return undefined;
-  if (before.length === 0) return { changed: withItems({}, after, list), removed: undefined };
+  if (before.length === 0)
+    return { changed: withItems({}, after, list, nodes), removed: undefined };
   const delta = new Delta(undefined);
   const [old, now] = [itemsByElement(before, list), itemsByElement(after, list)];
   const compare = (element: string, was: readonly unknown[], is: readonly unknown[]): void => {
-    const found = compareItemGroups(was, is, list.item);
+    const found = compareItemGroups(was, is, list.item, nodes);
     if (found !== undefined) delta.add(element, 0, found);
   };
   for (const [element, items] of old) compare(element, items, now.get(element) ?? []);
@@ -164,40 +182,41 @@ function compareItemGroups(
   before: readonly unknown[],
   after: readonly unknown[],
   schema: Schema,
+  nodes: LargeNodes,
 ): Difference | undefined {
   const [one, other] = [before.length < 2, after.length < 2];
-  if (one && other) return compareValues(before[0], after[0], schema);
+  if (one && other) return compareValues(before[0], after[0], schema, nodes);
   if (!one && !other) return jsonEqual(before, after) ? undefined : CHANGED;
   const whole = (items: readonly unknown[]): FieldSet | undefined =>
-    items.length > 0 ? wholeNode(items[0], schema) : undefined;
+    items.length > 0 ? wholeNode(items[0], schema, nodes) : undefined;
   return other
     ? { changed: whole(after), removed: LEAF }
     : { changed: LEAF, removed: whole(before) };
 }
 
 /** All that belongs to a value that appears or disappears as a whole. */
-function wholeNode(value: unknown, schema: Schema): FieldSet {
+function wholeNode(value: unknown, schema: Schema, nodes: LargeNodes): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || value === null) return LEAF;
-  const large = largeNode(value as object, true);
-  if (large !== undefined) return large;
+  const large = nodes.get(value as object);
+  if (large !== undefined) return large.member;
   // Whether a large map is empty is as costly to find out as all of its keys.
   if (schema.shape === "map" && schema.value.shape === "scalar") {
     return mapNode(value as JsonObject, true);
   }
   if (isHollow(value)) return LEAF;
   if (ownership === "list") {
-    return withItems({ ".": LEAF }, value as readonly unknown[], schema as ListSchema);
+    return withItems({ ".": LEAF }, value as readonly unknown[], schema as ListSchema, nodes);
   }
   const object = value as JsonObject;
   if (schema.shape === "struct" && !schema.preserveUnknown) {
     const ranked = rankedFields(schema);
-    if (ranked.isNarrow) return wholeStruct(object, ranked);
+    if (ranked.isNarrow) return wholeStruct(object, ranked, nodes);
   }
   const node: Record<string, FieldSet> = { ".": LEAF };
   for (const name in object) {
     if (object[name] === undefined) continue;
-    node[memberElement(schema, name)] = wholeNode(object[name], memberSchema(schema, name));
+    node[memberElement(schema, name)] = wholeNode(object[name], memberSchema(schema, name), nodes);
   }
   return ordered(node);
 }
@@ -207,16 +226,17 @@ function withItems(
   node: Record<string, FieldSet>,
   items: readonly unknown[],
   list: ListSchema,
+  nodes: LargeNodes,
 ): FieldSet {
   for (let i = 0; i < items.length; i++) {
     const element = checkedElement(items[i], i, list);
-    node[element] = node[element] === undefined ? wholeNode(items[i], list.item) : LEAF;
+    node[element] = node[element] === undefined ? wholeNode(items[i], list.item, nodes) : LEAF;
   }
   return ordered(node);
 }
 
 /** Hot on creates. */
-function wholeStruct(object: JsonObject, ranked: RankedFields): FieldSet {
+function wholeStruct(object: JsonObject, ranked: RankedFields, nodes: LargeNodes): FieldSet {
   let bits = MEMBER_BIT;
   let inner: RankedField[] | undefined;
   for (const name in object) {
@@ -231,7 +251,9 @@ function wholeStruct(object: JsonObject, ranked: RankedFields): FieldSet {
   const plain = plainNode(ranked, bits);
   if (inner === undefined) return plain.frozen;
   const node: Record<string, FieldSet> = { ...plain.open };
-  for (const { name, element, schema } of inner) node[element] = wholeNode(object[name], schema);
+  for (const { name, element, schema } of inner) {
+    node[element] = wholeNode(object[name], schema, nodes);
+  }
   return node;
 }
 

@@ -14,31 +14,31 @@ import {
   mapNode,
   ordered,
 } from "./field-set.ts";
-import { largeNode } from "./large-nodes.ts";
+import { type LargeNodes, NO_LARGE_NODES } from "./large-nodes.ts";
 import { NodeBuilder } from "./struct-nodes.ts";
 import { elementOf, memberSchema, ownershipOf, rankedFields } from "./typed-values.ts";
 
 /** The object must be valid (`validate.ts`), apart from items that share their keys. */
-export function fieldsOf(object: unknown, schema: Schema): FieldSet {
-  return childrenOf(object, schema) ?? EMPTY_SET;
+export function fieldsOf(object: unknown, schema: Schema, nodes = NO_LARGE_NODES): FieldSet {
+  return childrenOf(object, schema, nodes) ?? EMPTY_SET;
 }
 
 /** Undefined if the value itself is a member: a scalar, or something owned as one. */
-function childrenOf(value: unknown, schema: Schema): FieldSet | undefined {
+function childrenOf(value: unknown, schema: Schema, nodes: LargeNodes): FieldSet | undefined {
   switch (ownershipOf(value, schema)) {
     case "leaf":
       return undefined;
     case "list":
-      return Array.isArray(value) ? itemsOf(value, schema as ListSchema) : EMPTY_SET;
+      return Array.isArray(value) ? itemsOf(value, schema as ListSchema, nodes) : EMPTY_SET;
     case "object":
-      return isObject(value) ? membersOf(value, schema) : EMPTY_SET;
+      return isObject(value) ? membersOf(value, schema, nodes) : EMPTY_SET;
   }
 }
 
-function membersOf(object: JsonObject, schema: Schema): FieldSet {
+function membersOf(object: JsonObject, schema: Schema, nodes: LargeNodes): FieldSet {
   // Maps of scalars may have tens of thousands of entries.
   if (schema.shape === "map" && schema.value.shape === "scalar") {
-    return largeNode(object, false) ?? mapNode(object, false);
+    return nodes.get(object)?.entries ?? mapNode(object, false);
   }
   const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
   const node = new NodeBuilder(ranked);
@@ -46,7 +46,7 @@ function membersOf(object: JsonObject, schema: Schema): FieldSet {
     const value = object[name];
     if (value === undefined) continue;
     const field = ranked?.byName.get(name);
-    const children = childrenOf(value, field?.schema ?? memberSchema(schema, name));
+    const children = childrenOf(value, field?.schema ?? memberSchema(schema, name), nodes);
     const isBare = children === undefined || isEmptySet(children);
     const empty = isBare && (value === null || (isObject(value) && isEmptySet(value as FieldSet)));
     if (children === undefined || empty)
@@ -57,13 +57,13 @@ function membersOf(object: JsonObject, schema: Schema): FieldSet {
   return node.finish() ?? EMPTY_SET;
 }
 
-function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
-  const large = largeNode(items, false);
-  if (large !== undefined) return large;
+function itemsOf(items: readonly unknown[], list: ListSchema, nodes: LargeNodes): FieldSet {
+  const large = nodes.get(items);
+  if (large !== undefined) return large.entries;
   const node: Record<string, FieldSet> = {};
   for (const item of items) {
     const element = elementOf(item, list);
-    const children = node[element] === undefined ? childrenOf(item, list.item) : undefined;
+    const children = node[element] === undefined ? childrenOf(item, list.item, nodes) : undefined;
     const hollow = children === undefined || isEmptySet(children);
     node[element] = hollow ? LEAF : { ".": LEAF, ...children };
   }

@@ -1,8 +1,6 @@
 /**
- * Nodes of maps and lists with very many scalars, made in steps before they are asked for: made at once, one
- * of 60,000 entries takes longer than a request of another client should wait.
- *
- * A node counts only until `[Symbol.dispose]`, because objects may change afterwards.
+ * Nodes of maps and lists with very many scalars, made in steps before an object is compared: made at once,
+ * one of 60,000 entries takes longer than a request of another client should wait.
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
@@ -21,38 +19,31 @@ interface LargeNode {
   readonly member: FieldSet;
 }
 
-const made = new WeakMap<object, LargeNode>();
+/** By the map or list in the object, which must not change as long as they are used. */
+export type LargeNodes = ReadonlyMap<object, LargeNode>;
 
-export function largeNode(value: object, isMember: boolean): FieldSet | undefined {
-  const node = made.get(value);
-  return isMember ? node?.member : node?.entries;
+export const NO_LARGE_NODES: LargeNodes = new Map();
+
+export function* largeNodesOf(object: JsonObject, schema: Schema): Steps<LargeNodes> {
+  const nodes = new Map<object, LargeNode>();
+  yield* addNodes(object, schema, nodes);
+  return nodes;
 }
 
-export function* prepareLargeNodes(object: JsonObject, schema: Schema): Steps<Disposable> {
-  const prepared: object[] = [];
-  yield* prepareValue(object, schema, prepared);
-  return {
-    [Symbol.dispose]: () => {
-      for (const value of prepared) made.delete(value);
-    },
-  };
-}
-
-function* prepareValue(value: unknown, schema: Schema, prepared: object[]): Steps<void> {
+function* addNodes(value: unknown, schema: Schema, nodes: Map<object, LargeNode>): Steps<void> {
   if (schema.shape === "struct" && isObject(value)) {
     for (const { name, schema: type } of schema.fields) {
       const member = value[name];
-      if (typeof member === "object") yield* prepareValue(member, type, prepared);
+      if (typeof member === "object") yield* addNodes(member, type, nodes);
     }
   } else if (schema.shape === "map" && schema.value.shape === "scalar" && isObject(value)) {
     const names = Object.keys(value);
     if (names.length < ENTRIES_MIN) return;
     const stated = names.filter((name) => value[name] !== undefined);
-    yield* prepareNode(value, (i) => `f:${stated[i]}`, stated.length);
-    prepared.push(value);
+    nodes.set(value, yield* makeNode((i) => `f:${stated[i]}`, stated.length));
   } else if (isLargeSet(value, schema)) {
-    const isPrepared = yield* prepareItems(value, schema as ListSchema);
-    if (isPrepared) prepared.push(value);
+    const node = yield* itemsNode(value, schema as ListSchema);
+    if (node !== undefined) nodes.set(value, node);
   }
 }
 
@@ -61,22 +52,17 @@ function isLargeSet(value: unknown, schema: Schema): value is readonly unknown[]
   return schema.item.shape === "scalar" && Array.isArray(value) && value.length >= ENTRIES_MIN;
 }
 
-/** False for items that have no node: who asks for it reports that. */
-function* prepareItems(items: readonly unknown[], list: ListSchema): Steps<boolean> {
+/** Undefined for items that have none: the comparison reports that. */
+function* itemsNode(items: readonly unknown[], list: ListSchema): Steps<LargeNode | undefined> {
   try {
-    yield* prepareNode(items, (i) => elementOf(items[i], list), items.length);
-    return true;
+    return yield* makeNode((i) => elementOf(items[i], list), items.length);
   } catch (error) {
-    if (error instanceof ItemError) return false;
+    if (error instanceof ItemError) return undefined;
     throw error;
   }
 }
 
-function* prepareNode(
-  value: object,
-  elementAt: (index: number) => string,
-  count: number,
-): Steps<void> {
+function* makeNode(elementAt: (index: number) => string, count: number): Steps<LargeNode> {
   const elements: string[] = [];
   for (let i = 0; i < count; i++) {
     elements.push(elementAt(i));
@@ -91,5 +77,5 @@ function* prepareNode(
     member[element] = LEAF;
     if (i % ENTRIES_PER_STEP === 0) yield;
   }
-  made.set(value, { entries, member });
+  return { entries, member };
 }

@@ -12,6 +12,7 @@ import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { emptyObject } from "./empty-object.ts";
 import { difference, isEmptySet, union } from "./field-set.ts";
+import type { LargeNodes } from "./large-nodes.ts";
 import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
 import {
   capUpdaters,
@@ -39,6 +40,8 @@ export interface UpdateInput {
   readonly nowIso: string;
   readonly filter?: FieldFilter | undefined;
   readonly versions?: VersionSeam | undefined;
+  /** Of `next`. */
+  readonly nodes?: LargeNodes | undefined;
 }
 
 /** The managedFields that `next` is to have; undefined for none. */
@@ -62,7 +65,7 @@ function managersAfter(input: UpdateInput): readonly Manager[] | undefined {
   const versions = new Versions(apiVersion, schema, input.versions);
   const before = withManagedFields(live ?? emptyObject(schema), undefined);
   const after = withManagedFields(next, undefined);
-  const changes = new Changes(versions, before, after, input.filter);
+  const changes = new Changes(versions, before, after, input.filter, input.nodes);
   const { changed, removed } = changes.at(apiVersion)!;
   const known = reconcileManagers(managers, versions);
   const fields = withoutSystemFields(changed);

@@ -4,6 +4,7 @@ import type { StructSchema } from "#api/schema/schema.ts";
 import { type Comparison, compareObjects } from "./compare.ts";
 import { type FieldPattern, matching } from "./field-pattern.ts";
 import { differenceBelow, type FieldSet } from "./field-set.ts";
+import { type LargeNodes, NO_LARGE_NODES } from "./large-nodes.ts";
 
 /** What a write to a place cannot change, because the kind's rules put it back. */
 export type FieldFilter =
@@ -45,6 +46,7 @@ export class Changes {
   readonly #before: JsonObject;
   readonly #after: JsonObject;
   readonly #filter: FieldFilter | undefined;
+  readonly #nodes: LargeNodes;
   readonly #made = new Map<string, Comparison | undefined>();
 
   constructor(
@@ -52,11 +54,13 @@ export class Changes {
     before: JsonObject,
     after: JsonObject,
     filter: FieldFilter | undefined,
+    nodes = NO_LARGE_NODES,
   ) {
     this.#versions = versions;
     this.#before = before;
     this.#after = after;
     this.#filter = filter;
+    this.#nodes = nodes;
   }
 
   /** Undefined if the version is not served. */
@@ -74,6 +78,7 @@ export class Changes {
       inVersion(this.#before),
       inVersion(this.#after),
       schema,
+      this.#nodes,
     );
     return { changed: filtered(changed, this.#filter), removed: filtered(removed, this.#filter) };
   }

@@ -48,7 +48,7 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly user: User;
   /**
    * Its signal aborts when the client disconnects: hooks that call out over the network stop then. Most
-   * writes have none, and a signal that nobody reads is not created.
+   * writes call no such hook, and the signal is created only when it is read.
    */
   readonly client: Pick<ApiRequest, "signal">;
   /** Adds a Warning header to the answer. */

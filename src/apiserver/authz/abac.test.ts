@@ -54,7 +54,7 @@ const cases: readonly { name: string; policy: object; asked: Asked; allowed: boo
     ["anyone who is known", { user: "bob", groups: [] }, true],
   ]),
   ...table({ spec: { namespace: "*", resource: "*", apiGroup: "*" } }, [
-    ["a policy without user and group allows nobody", {}, false],
+    ["a policy without user and group allows no user", {}, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "/logs/*" } }, [
     ["nonResourcePath /logs/* allows the paths below", { path: "/logs/a" }, true],

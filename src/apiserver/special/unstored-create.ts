@@ -43,7 +43,7 @@ export function unstoredCreate<T extends KubeObject>(create: UnstoredCreate<T>):
     const namespaced = resource.kind.scope === "Namespaced";
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
-    trackCreate(verb, object, options.value, { schema, apiVersion });
+    trackCreate(verb, object, options.value, { type: { schema, apiVersion } });
     const request = {
       operation: "CREATE",
       object,

@@ -25,9 +25,9 @@ export async function desiredObject(
     case "update": {
       const decoded = change.object();
       const next = decoded instanceof Promise ? await decoded : decoded;
-      using _prepared = await prepareTracking(verb, next);
-      if (change.form === "create") trackCreate(verb, next, options);
-      else trackUpdate(verb, current, next, options);
+      const tracking = await prepareTracking(verb, next);
+      if (change.form === "create") trackCreate(verb, next, options, tracking);
+      else trackUpdate(verb, current, next, options, tracking);
       return success(next);
     }
     case "patch":
@@ -36,8 +36,8 @@ export async function desiredObject(
       if (!next.ok) return next;
       await verb.pace.rest();
       if (change.form === "patch") {
-        using _prepared = await prepareTracking(verb, next.value);
-        trackUpdate(verb, current, next.value, options);
+        const tracking = await prepareTracking(verb, next.value);
+        trackUpdate(verb, current, next.value, options, tracking);
       }
       return checkPatched(verb, next.value, current);
     }
@@ -64,7 +64,7 @@ async function wantedView(
   if (!fault.ok) return fault;
   if (change.form !== "apply") {
     const type = { schema: view.kind.schema(), apiVersion: view.kind.apiVersion };
-    trackUpdate(verb, before, next.value, options, type);
+    trackUpdate(verb, before, next.value, options, { type });
   }
   return next;
 }

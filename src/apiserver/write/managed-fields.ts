@@ -1,7 +1,7 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
 import { applySteps } from "#api/apply/apply.ts";
 import { keepTimes } from "#api/apply/keep-times.ts";
-import { prepareLargeNodes } from "#api/apply/large-nodes.ts";
+import { type LargeNodes, largeNodesOf } from "#api/apply/large-nodes.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import { liveFault } from "#api/apply/validate.ts";
@@ -35,14 +35,19 @@ export interface TrackedType {
   readonly apiVersion: string;
 }
 
+export interface Tracking {
+  readonly type?: TrackedType;
+  readonly nodes?: LargeNodes | undefined;
+}
+
 /** Sets managedFields of a new object. */
 export function trackCreate(
   verb: VerbRequest,
   draft: Draft<KubeObject>,
   options: WriteOptions,
-  type?: TrackedType,
+  tracking?: Tracking,
 ): void {
-  trackUpdate(verb, undefined, draft, options, type);
+  trackUpdate(verb, undefined, draft, options, tracking);
 }
 
 /** Sets managedFields of an object that the server itself creates. */
@@ -70,13 +75,13 @@ export function trackOwnUpdate(
   setManagers(draft, managedFields);
 }
 
-/** Does a part of the work of `trackCreate` and `trackUpdate` in steps, where an object is large. */
+/** A part of the work of `trackCreate` and `trackUpdate`, in steps where an object is large. */
 export async function prepareTracking(
   { request: { body }, resource, pace }: VerbRequest,
   draft: Draft<KubeObject>,
-): Promise<Disposable | undefined> {
+): Promise<Tracking | undefined> {
   if (body.form !== "bytes" || body.bytes.length < LARGE_BODY_BYTES) return undefined;
-  return await pace.run(prepareLargeNodes(membersOf(draft), typedSchema(resource.kind)));
+  return { nodes: await pace.run(largeNodesOf(membersOf(draft), typedSchema(resource.kind))) };
 }
 
 const LARGE_BODY_BYTES = 64 * 1024;
@@ -87,7 +92,7 @@ export function trackUpdate(
   old: KubeObject | undefined,
   draft: Draft<KubeObject>,
   options: WriteOptions,
-  type?: TrackedType,
+  { type, nodes }: Tracking = {},
 ): void {
   const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
   const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
@@ -107,6 +112,7 @@ export function trackUpdate(
     live: old && membersOf(old),
     next: membersOf(withSentLists(next, schema, verb.request)),
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
+    nodes,
     ...circumstances(verb),
   });
   setManagers(draft, managedFields);

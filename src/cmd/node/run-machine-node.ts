@@ -108,7 +108,7 @@ async function configOf(
   const nodeIps = addresses ?? nodeIpsOf(await machineAddresses(), ranges);
   return {
     ...DEFAULT_KUBELET_CONFIG,
-    failSwapOn: false, // pods get no swap; the machine may be somebody's desktop
+    failSwapOn: false, // pods get no swap; the machine may be a desktop with swap
     nodeName: name,
     nodeIps,
     rootDir: paths.kubeletRoot,

@@ -89,7 +89,7 @@ describe("reservedFor and allocation of a ResourceClaim", () => {
       want: [],
     },
     {
-      name: "a deleted claim that nobody uses is deallocated",
+      name: "a deleted claim that no pod uses is deallocated",
       state: {
         claim: claim({ finalizers: [FINALIZER], deletionTimestamp: AT }, { allocation }),
         consumers: new Map(),

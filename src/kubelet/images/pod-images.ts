@@ -100,7 +100,7 @@ export class PodImages {
       { signal },
     );
     const answer = found.then((status) => status.image);
-    answer.catch(() => undefined); // whoever waits for it is told
+    answer.catch(() => undefined); // the caller that awaits it handles the error
     return answer;
   }
 

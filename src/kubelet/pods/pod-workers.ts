@@ -91,7 +91,7 @@ export class PodWorkers {
       this.#restart(uid);
     };
     const worker = new PodWorker(pod, { services, ...origin, onGone }, this.#signal);
-    if (this.#hasAllOrphans) services.index.replace(worker.uid, NOTHING); // nobody else starts pods
+    if (this.#hasAllOrphans) services.index.replace(worker.uid, NOTHING); // no other process starts containers of this pod
     this.#workers.set(worker.uid, worker);
     return worker;
   }

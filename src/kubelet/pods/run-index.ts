@@ -4,7 +4,7 @@
  *
  * Promises:
  * 1. `known` answers only what is complete: after `replace`, until `distrust` or for TRUSTED_MS. Until then
- *    `add` keeps it complete, since nobody but this kubelet creates containers of its pods.
+ *    `add` keeps it complete, since only this kubelet creates containers of its pods.
  * 2. `retain` forgets what the runtime has removed.
  */
 import type { KnownRuns } from "#kubelet/runtime/read-pod-runtime.ts";

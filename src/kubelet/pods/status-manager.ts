@@ -60,7 +60,7 @@ export class StatusManager {
 
   /**
    * Whether a changed pod needs no step of its worker, because it differs only by a status that was sent from
-   * here. While one is being sent that cannot be told: it is compared once more afterwards.
+   * here. While one is being sent that is not known yet: it is compared once more afterwards.
    */
   isEcho(old: Pod, next: Pod): boolean {
     const entry = this.#entries.get(next.metadata.uid ?? "");
