@@ -1,5 +1,8 @@
-/** Gives a run of the tests a temporary folder of its own, and removes it with all that is left in it. */
-import { mkdtempSync, rmSync } from "node:fs";
+/**
+ * Gives a run of the tests a temporary folder of its own, and removes it at the end. What tests have left in
+ * it is named.
+ */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -10,5 +13,7 @@ export function setup(): void {
 }
 
 export function teardown(): void {
+  const left = readdirSync(folder).filter((name) => name.startsWith("k8ts-"));
+  if (left.length > 0) process.stderr.write(`left by tests: ${left.join(", ")}\n`);
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
