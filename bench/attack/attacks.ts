@@ -26,6 +26,7 @@ export const VICTIM = "victim";
 const MEGABYTE = 1024 * 1024;
 const WISH_MS = 100;
 const LARGE_BODY_WISH_MS = 200;
+const LARGE_BODY_BYTES = 1_000_000;
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const PODS = "/api/v1/namespaces/default/pods";
@@ -275,11 +276,10 @@ interface Request {
 }
 
 function oneRequest(name: string, by: Attack["by"], make: () => Request): Attack {
-  const large = make().body !== undefined;
   return {
     name,
     by,
-    wishMs: large ? LARGE_BODY_WISH_MS : WISH_MS,
+    wishMs: wishFor(make().body ?? ""),
     send: async (target) => {
       const { path = "", type = "application/json", body = "", ...made } = make();
       const length = { "Content-Type": type, "Content-Length": body.length };
@@ -290,12 +290,16 @@ function oneRequest(name: string, by: Attack["by"], make: () => Request): Attack
   };
 }
 
+function wishFor(body: string): number {
+  return body.length > LARGE_BODY_BYTES ? LARGE_BODY_WISH_MS : WISH_MS;
+}
+
 /** Of a pod that is there. */
 function patch(name: string, type: string, make: () => string): Attack {
   return {
     name,
     by: "an editor",
-    wishMs: LARGE_BODY_WISH_MS,
+    wishMs: wishFor(make()),
     send: async (target) => {
       const body = make();
       const headers = { "Content-Type": type, "Content-Length": body.length };
@@ -310,7 +314,7 @@ function customResource(name: string, makeItems: () => string): Attack {
   return {
     name,
     by: "an editor",
-    wishMs: LARGE_BODY_WISH_MS,
+    wishMs: wishFor(makeItems()),
     send: async (target) => {
       await defineAttacked(target);
       const body = `{"apiVersion":"example.com/v1","kind":"Attack","metadata":{"name":"x"},"spec":{"items":${makeItems()}}}`;

@@ -85,10 +85,10 @@ export function managerId({ name, operation, apiVersion, subresource }: Manager)
 
 /** Puts the oldest updaters together, one per version, until no more than ten are left. */
 export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
-  const updaters = managers.filter(({ operation }) => operation === "Update");
-  let surplus = updaters.length - UPDATERS_MAX;
+  const updates = managers.filter(({ operation }) => operation === "Update");
+  let surplus = updates.length - UPDATERS_MAX;
   if (surplus <= 0) return managers;
-  updaters.sort((a, b) => compareTimes(a, b) || (managerId(a) < managerId(b) ? -1 : 1));
+  const updaters = oldestFirst(updates);
 
   const kept = new Set(managers);
   const firsts = new Map<string, Manager>();
@@ -118,6 +118,14 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
     kept.add({ ...manager, time, fields: unionAll(parts), entry: undefined });
   }
   return [...kept];
+}
+
+/** The ids are made once, since there may be a thousand managers. */
+function oldestFirst(managers: readonly Manager[]): readonly Manager[] {
+  return managers
+    .map((manager) => ({ manager, id: managerId(manager) }))
+    .sort((a, b) => compareTimes(a.manager, b.manager) || compareTexts(a.id, b.id))
+    .map(({ manager }) => manager);
 }
 
 /** Old updaters of one version that become one manager. */
