@@ -35,7 +35,7 @@ function serversOf(slices: readonly EndpointSlice[]): readonly string[] {
     if (port === undefined) return [];
     return (endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
-      .flatMap(({ addresses }) => addresses)
+      .flatMap(({ addresses }) => addresses ?? [])
       .map((address) => `https://${address.includes(":") ? `[${address}]` : address}:${port}`);
   });
 }
