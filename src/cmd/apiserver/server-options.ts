@@ -2,10 +2,8 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
-import { isStable } from "#apiserver/discovery/discovery.ts";
 import type { HealthCheck } from "#apiserver/health/health-paths.ts";
 import { START_HOOKS } from "#apiserver/health/start-hooks.ts";
 import { addStorageSize } from "#apiserver/metrics/store-metrics.ts";
@@ -27,6 +25,7 @@ import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { isShared, type OpenedOverride, type StoreSurroundings } from "./open-store.ts";
 import { securityOptionsOf } from "./security-options.ts";
+import { isServed } from "./served-kinds.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** Default health ports of the other control plane components. */
@@ -161,13 +160,4 @@ function storedForm({ storageMediaType }: ApiServerFlags, shared: boolean): "jso
   if (storageMediaType === "application/json") return "json";
   if (storageMediaType === "application/vnd.kubernetes.protobuf") return "protobuf";
   return shared ? "protobuf" : "json";
-}
-
-/** Stable versions, and what --runtime-config says. */
-function isServed({ runtimeConfig }: ApiServerFlags, kind: Kind): boolean {
-  const own =
-    runtimeConfig[kind.apiVersion] ?? runtimeConfig[`${kind.apiVersion}/${kind.names.plural}`];
-  if (own !== undefined) return own;
-  const stage = isStable(kind) ? "ga" : kind.version.includes("beta") ? "beta" : "alpha";
-  return runtimeConfig[`api/${stage}`] ?? runtimeConfig["api/all"] ?? stage === "ga";
 }

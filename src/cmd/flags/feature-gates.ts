@@ -14,13 +14,14 @@ export function checkFeatureGates(value: unknown): void {
   throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
 }
 
-/** Features that are off unless a gate turns them on. All are beta. */
-const SWITCHED: readonly string[] = [
-  "ClusterTrustBundle",
-  "ClusterTrustBundleProjection",
-  "PodCertificateRequest",
-  "StorageVersionMigrator",
-];
+/** Features that are off unless a gate turns them on, each with the gate of all features of its stage. */
+const SWITCHED: ReadonlyMap<string, string> = new Map([
+  ["ClusterTrustBundle", "AllBeta"],
+  ["ClusterTrustBundleProjection", "AllBeta"],
+  ["GenericWorkload", "AllAlpha"],
+  ["PodCertificateRequest", "AllBeta"],
+  ["StorageVersionMigrator", "AllBeta"],
+]);
 
 export interface FeatureSwitches {
   readonly enabled: readonly string[];
@@ -41,10 +42,11 @@ export function featureSwitches(value: unknown): FeatureSwitches {
       )
       .map(([name = "", setting = ""]): [string, boolean] => [name, /^(1|t)/i.test(setting)]),
   );
-  const isOn = (name: string): boolean => gates.get(name) ?? gates.get("AllBeta") ?? false;
+  const isOn = ([name, stage]: readonly [string, string]): boolean =>
+    gates.get(name) ?? gates.get(stage) ?? false;
   return {
-    enabled: SWITCHED.filter(isOn),
-    areAllKnown: [...gates.keys()].every((name) => name === "" || SWITCHED.includes(name)),
+    enabled: [...SWITCHED].filter(isOn).map(([name]) => name),
+    areAllKnown: [...gates.keys()].every((name) => name === "" || SWITCHED.has(name)),
   };
 }
 

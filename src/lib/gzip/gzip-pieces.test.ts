@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { test } from "vitest";
-import { EMPTY_PIECE, gzipPiece, joinGzip } from "./gzip-pieces.ts";
+import { EMPTY_PIECE, gzipPiece, joinGzip, unpackedLength } from "./gzip-pieces.ts";
 
 test("joined gzip pieces unpack to their contents in order, with the right checksum", async () => {
   const contents = fc.array(fc.oneof(fc.string({ unit: "grapheme" }), fc.uint8Array()));
@@ -11,6 +11,7 @@ test("joined gzip pieces unpack to their contents in order, with the right check
       const joined = joinGzip(await Promise.all(parts.map(gzipPiece)));
       const want = Buffer.concat(parts.map((part) => Buffer.from(part as Uint8Array)));
       assert.deepEqual(gunzipSync(joined), want);
+      assert.equal(unpackedLength(joined), want.length);
     }),
   );
 });

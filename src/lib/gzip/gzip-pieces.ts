@@ -4,8 +4,8 @@
  *
  * Promises:
  * 1. `joinGzip(pieces)` is one gzip member; unpacked it is the bytes of the pieces in their order.
- * 2. Compression happens in another thread. Joining copies the compressed bytes, and costs some
- *    microseconds for each piece beside that.
+ * 2. Compression happens in another thread. Joining copies the compressed bytes, and costs less
+ *    than a microsecond for each piece beside that.
  */
 import { promisify } from "node:util";
 import { crc32, deflateRaw } from "node:zlib";
@@ -16,9 +16,9 @@ export interface GzipPiece {
   /** Of the bytes before compression. */
   readonly crc: number;
   readonly length: number;
+  /** x to the power of the number of bits before compression: what joining CRCs needs of the length. */
+  readonly power: number;
 }
-
-export const EMPTY_PIECE: GzipPiece = { deflated: new Uint8Array(0), crc: 0, length: 0 };
 
 const deflate = promisify(deflateRaw);
 /** zlib's Z_SYNC_FLUSH. Its `constants` would load the module, which no start needs. */
@@ -30,7 +30,17 @@ export async function gzipPiece(content: string | Uint8Array): Promise<GzipPiece
   if (bytes.length === 0) return EMPTY_PIECE;
   const deflated = await deflate(bytes, OPTIONS);
   // A copy of its own size: the buffer that zlib returns may be part of a larger one.
-  return { deflated: new Uint8Array(deflated), crc: crc32(bytes), length: bytes.length };
+  return {
+    deflated: new Uint8Array(deflated),
+    crc: crc32(bytes),
+    length: bytes.length,
+    power: powerOf(BYTE, bytes.length),
+  };
+}
+
+/** The number of bytes that a gzip stream of one member unpacks to, modulo 2 to the power of 32. */
+export function unpackedLength(gzipped: Buffer): number {
+  return gzipped.readUInt32LE(gzipped.length - 4);
 }
 
 export function joinGzip(pieces: Iterable<GzipPiece>): Buffer {
@@ -39,7 +49,7 @@ export function joinGzip(pieces: Iterable<GzipPiece>): Buffer {
   let length = 0;
   for (const piece of pieces) {
     parts.push(piece.deflated);
-    crc = crcOfBoth(crc, piece.crc, piece.length);
+    crc = crcOfBoth(crc, piece);
     length += piece.length;
   }
   const trailer = Buffer.alloc(8);
@@ -59,9 +69,16 @@ const ONE = 0x80000000;
 /** x to the power of 8: one byte. */
 const BYTE = 0x00800000;
 
-/** The CRC of two texts one after another, of which the second has `length` bytes. */
-function crcOfBoth(first: number, second: number, length: number): number {
-  return (multiply(powerOf(BYTE, length), first) ^ second) >>> 0;
+export const EMPTY_PIECE: GzipPiece = {
+  deflated: new Uint8Array(0),
+  crc: 0,
+  length: 0,
+  power: ONE,
+};
+
+/** The CRC of a text of which the CRC is `first` and that of a piece after it. */
+function crcOfBoth(first: number, { crc, power }: GzipPiece): number {
+  return (multiply(power, first) ^ crc) >>> 0;
 }
 
 /** `base` to the power of `exponent`, by squaring. */
