@@ -81,10 +81,7 @@ const OP = {
   ...{ differs: 0x47, isLess: 0x49, isGreater: 0x4b, isNotLess: 0x4f },
   ...{ and64: 0x83, differs64: 0x52, vector: 0xfd },
 } as const;
-const VECTOR = {
-  ...{ load: 0x00, store: 0x0b, const: 0x0c, equalBytes: 0x23 },
-  ...{ or: 0x50, anyTrue: 0x53, bitmask: 0x64 },
-} as const;
+const VECTOR = { load: 0x00, store: 0x0b, const: 0x0c, equalBytes: 0x23, bitmask: 0x64 } as const;
 
 /** Parameters and variables of the function. */
 const [START, END, AT, NEXT, FROM, MASK] = [0, 1, 2, 3, 4, 5] as const;
@@ -100,11 +97,7 @@ function moveLines(): number[] {
     ...[...get(variable), ...number(value), OP.add],
   ];
   const vector = (op: number, ...more: number[]): number[] => [OP.vector, ...unsigned(op), ...more];
-  const newline = Array.from({ length: VECTOR_BYTES }, () => 0x0a);
-  const newlines = (variable: number, offset: number): number[] => [
-    ...[...get(variable), ...vector(VECTOR.load, 0, offset), ...vector(VECTOR.const, ...newline)],
-    ...vector(VECTOR.equalBytes),
-  ];
+  const newlines = Array.from({ length: VECTOR_BYTES }, () => 0x0a);
   return [
     ...list([[3, I32]]),
     ...[OP.block, NOTHING, OP.loop, NOTHING],
@@ -114,13 +107,11 @@ function moveLines(): number[] {
     ...[...long(0x647473205an), OP.differs64, OP.branchIf, 1],
     ...[...get(START), OP.load32, 0, 36, ...number(-0x100), OP.and],
     ...[...number(0x20462000), OP.differs, OP.branchIf, 1],
-    // No newline in the 29 bytes before.
-    ...[...newlines(START, 0), ...newlines(START, 13), ...vector(VECTOR.or)],
-    ...[...vector(VECTOR.anyTrue), OP.branchIf, 1],
     // The end of the line.
     ...[...plus(START, PREFIX_BYTES), ...set(NEXT)],
     ...[OP.block, NOTHING, OP.loop, NOTHING],
-    ...[...newlines(NEXT, 0), ...vector(VECTOR.bitmask), ...tee(MASK), OP.branchIf, 1],
+    ...[...get(NEXT), ...vector(VECTOR.load, 0, 0), ...vector(VECTOR.const, ...newlines)],
+    ...[...vector(VECTOR.equalBytes), ...vector(VECTOR.bitmask), ...tee(MASK), OP.branchIf, 1],
     ...[...plus(NEXT, VECTOR_BYTES), ...tee(NEXT), ...get(END), OP.isLess, OP.branchIf, 0],
     ...[OP.end, OP.branch, 2, OP.end],
     ...[...get(NEXT), ...get(MASK), OP.trailingZeros, OP.add, ...number(1), OP.add, ...tee(NEXT)],

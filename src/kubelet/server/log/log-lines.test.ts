@@ -93,8 +93,6 @@ describe("container log", () => {
       { weight: 8, arbitrary: fc.nat(200).map((n) => usual("F", "x".repeat(n))) },
       { weight: 1, arbitrary: fc.nat(40).map((n) => usual("P", "part".repeat(n))) },
       fc.constantFrom(...USUAL.split("\n"), ...FILE.split("\n")),
-      // The time of the second ends where that of a usual line would, counted from the first.
-      fc.constant("2030-01 stdout F a\n2030-01010Z stdout F not usual"),
     );
     fc.assert(
       fc.property(fc.array(line, { minLength: 300, maxLength: 400 }), fc.nat(50), (all, cut) => {
