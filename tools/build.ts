@@ -242,7 +242,9 @@ async function startForAMoment(command: readonly string[], dataFlag: string): Pr
     timeout: READY_WITHIN_MS,
   });
   const loaded = setInterval(() => {
-    if (existsSync(join(data, "admin.kubeconfig"))) child.kill();
+    if (!existsSync(join(data, "admin.kubeconfig"))) return;
+    clearInterval(loaded); // a second signal would end it before it has written what it compiled
+    child.kill();
   }, LOOK_EVERY_MS);
   await once(child, "close");
   clearInterval(loaded);

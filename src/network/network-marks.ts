@@ -11,6 +11,8 @@ export interface NetworkMarks {
   /** Connects the pods of one node. */
   readonly podBridge: string;
   readonly vxlanDevice: string;
+  /** Has an address where the machine has none. */
+  readonly offlineLink: string;
   /** VXLAN network identifier, 24 bits. */
   readonly vni: number;
   /** Routes of this cluster are known by their metric. */
@@ -39,6 +41,7 @@ export function networkMarks(cluster: string): NetworkMarks {
     nodeBridge: `k8ts-${id}`,
     podBridge: `k8tp-${id}`,
     vxlanDevice: `k8tx-${id}`,
+    offlineLink: `k8to-${id}`,
     vni: 1 + (hash.readUInt32BE(8) % VNIS),
     routeMetric,
     balancerMetric: routeMetric + METRICS,

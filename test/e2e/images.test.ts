@@ -91,6 +91,17 @@ test("image build, ls, save, rm and import work on containerd", () => {
   assert.deepEqual(listed(), ["k8ts.local/demo:1"]);
 }, 60_000);
 
+test("image build -t with a short name: the runtime finds the image under that name, as pods write it", () => {
+  const built = image("build", busyboxFolder("short"), "-t", "short");
+  assert.equal(built.status, 0, built.stderr);
+  assert.ok(listed().includes("docker.io/library/short:latest"));
+  const saved = image("save", "short:latest", "-o", join(folder, "short.tar")); // asks the CRI
+  assert.equal(saved.status, 0, saved.stderr);
+  assert.equal(image("rm", "short").status, 0);
+  const wrong = image("build", busyboxFolder("wrong"), "-t", "Not An Image");
+  assert.match(wrong.stderr, /--tag: Not An Image is not the name of an image/);
+}, 60_000);
+
 test("image build --base adds a layer above the layers of an image", () => {
   const root = join(folder, "above");
   mkdirSync(root);

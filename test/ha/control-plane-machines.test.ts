@@ -105,6 +105,8 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
       const created = await m2.tryRun("kubectl", "create", "namespace", "after-loss");
       return created.exitCode === 0 || /AlreadyExists|already exists/.test(created.stderr);
     }, LONG);
+    const printed = await m2.k8ts("token", "create", "--print-join-command");
+    assert.match(printed, /^k8ts join https:\/\/192\.168\.88\.[23]:6443 /); // not the lost one
     await m1.k8ts("up");
     await m1.kubectl("get", "namespace", "after-loss");
   }, 240_000);

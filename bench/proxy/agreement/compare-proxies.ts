@@ -39,8 +39,8 @@ const PLACES: readonly Place[] = ["pod1", "pod2", "outside", "node"];
 const ROUNDS = [0, 1];
 const TIMES = 16;
 const READY_TIMEOUT_MS = 120_000;
-/** Rules of later rounds are written within a second by both. */
-const SETTLE_MS = 6_000;
+/** UDP flows of endpoints that are gone are ended after the rules are written. */
+const SETTLE_MS = 2_000;
 const UPSTREAM_FLAGS = ["--conntrack-max-per-core=0", "--conntrack-min=0"];
 
 /** Answers by round, place and target. */
@@ -55,14 +55,9 @@ export async function compareProxies(options: AgreementOptions): Promise<Agreeme
   await network.sh("node", "sysctl -qw net.ipv4.icmp_msgs_per_sec=1000000 || true");
   const data = await startControlPlane(network.machine, "10.96.0.0/16,fd96::/112");
   await write(network, BASE_WRITES);
-  const own = await observe(
-    network,
-    data,
-    [LAUNCHER, "proxy", "--no-network-policy"],
-    mode,
-    scenarios,
-  );
-  const other = await observe(network, data, [upstream, ...UPSTREAM_FLAGS], mode, scenarios);
+  const around = { network, data, mode, scenarios };
+  const own = await observe(around, [LAUNCHER, "proxy", "--no-network-policy"], 1);
+  const other = await observe(around, [upstream, ...UPSTREAM_FLAGS], 1 + ROUNDS.length);
   const differences: string[] = [];
   let compared = 0;
   for (const { round, place, target } of questions(scenarios)) {
@@ -76,12 +71,18 @@ export async function compareProxies(options: AgreementOptions): Promise<Agreeme
   return { compared, differences, shares: { own: shareOf(own), other: shareOf(other) } };
 }
 
+interface Around {
+  readonly network: NodeNetwork;
+  readonly data: string;
+  readonly mode: string;
+  readonly scenarios: readonly Scenario[];
+}
+
+/** Each round ends with a marker of its own: its rules are written after all others of the round. */
 async function observe(
-  network: NodeNetwork,
-  data: string,
+  { network, data, mode, scenarios }: Around,
   command: readonly string[],
-  mode: string,
-  scenarios: readonly Scenario[],
+  firstMarker: number,
 ): Promise<Observed> {
   await write(network, scenarios[0]!.writes);
   const [program = "", ...args] = command;
@@ -99,9 +100,10 @@ async function observe(
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const observed = new Map<string, Answers>();
   try {
-    await untilReady(network, () => log);
     for (const [round, { writes, targets }] of scenarios.entries()) {
       if (round > 0) await write(network, writes);
+      await write(network, markerWrites(firstMarker + round));
+      await untilReady(network, firstMarker + round, () => log);
       await sleep(SETTLE_MS);
       await Promise.all(
         PLACES.map(async (place) => {
@@ -163,9 +165,9 @@ async function probe(
 }
 
 /** Both families: the rules of each are written for themselves. */
-async function untilReady(network: NodeNetwork, log: () => string): Promise<void> {
+async function untilReady(network: NodeNetwork, marker: number, log: () => string): Promise<void> {
   const endMs = Date.now() + READY_TIMEOUT_MS;
-  for (const host of ["10.96.0.200", "[fd96::200]"]) {
+  for (const host of [`10.96.0.${200 + marker}`, `[fd96::${200 + marker}]`]) {
     while ((await network.get("pod2", host, 1)).exitCode !== 0) {
       if (Date.now() > endMs) throw new Error(`${host} does not answer: ${log()}`);
     }
@@ -203,7 +205,18 @@ const slice = (name: string, addressType: string, ip: string): Write => [
 ];
 const PORTS = { ports: [{ name: "p", port: 80, protocol: "TCP" }] };
 
-/** The node, and a Service of each family that tells when rules are there. */
+/** A Service of each family that answers once the rules of all that was written before it are there. */
+function markerWrites(marker: number): readonly Write[] {
+  const [four, six] = [`ready4-${marker}`, `ready6-${marker}`];
+  return [
+    service(four, { clusterIP: `10.96.0.${200 + marker}`, ...PORTS }),
+    service(six, { clusterIP: `fd96::${200 + marker}`, ipFamilies: ["IPv6"], ...PORTS }),
+    slice(four, "IPv4", POD_IPS.pod1),
+    slice(six, "IPv6", "fd44::11"),
+  ];
+}
+
+/** The node. */
 const BASE_WRITES: readonly Write[] = [
   [
     "PATCH",
@@ -223,8 +236,4 @@ const BASE_WRITES: readonly Write[] = [
       },
     },
   ],
-  service("ready4", { clusterIP: "10.96.0.200", ...PORTS }),
-  slice("ready4", "IPv4", POD_IPS.pod1),
-  service("ready6", { clusterIP: "fd96::200", ipFamilies: ["IPv6"], ...PORTS }),
-  slice("ready6", "IPv6", "fd44::11"),
 ];

@@ -13,6 +13,7 @@ import {
   LEAF,
   pathsOf,
   union,
+  unionAll,
 } from "./field-set.ts";
 import { compareElements, formatElement } from "./path-element.ts";
 
@@ -161,6 +162,15 @@ describe("server-side apply: laws", () => {
       { seed: 1, numRuns: 1000 },
     );
   });
+  test("unionAll of FieldsV1 is the union of one set after the other, in the same order", () => {
+    fc.assert(
+      fc.property(fc.array(set, { maxLength: 6 }), (sets) => {
+        const inTurn = sets.reduce(union, EMPTY_SET);
+        assert.equal(JSON.stringify(unionAll(sets)), JSON.stringify(inTurn));
+      }),
+    );
+  });
+
   test("results in order are in normal form: decoding changes nothing", () => {
     fc.assert(
       fc.property(set, set, (a, b) => {

@@ -60,17 +60,27 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return isEmptySet(b) ? a : unionNodes(a, b);
 }
 
-/** In pairs, so that no set is copied more often than the logarithm of their number. */
+/** All at once: there may be a thousand sets. */
 export function unionAll(sets: readonly FieldSet[]): FieldSet {
-  let left = sets;
-  while (left.length > 1) {
-    const pairs: FieldSet[] = [];
-    for (let i = 0; i < left.length; i += 2) {
-      pairs.push(i + 1 < left.length ? union(left[i]!, left[i + 1]!) : left[i]!);
+  const stated = sets.filter((set) => !isEmptySet(set));
+  return stated.length === 0 ? EMPTY_SET : unionOfNodes(stated);
+}
+
+function unionOfNodes(nodes: readonly FieldSet[]): FieldSet {
+  if (nodes.length <= 2) return nodes.length === 2 ? unionNodes(nodes[0]!, nodes[1]!) : nodes[0]!;
+  const below = new Map<string, FieldSet[]>();
+  for (const node of nodes) {
+    for (const key in node) {
+      const known = below.get(key);
+      if (known === undefined) below.set(key, [node[key]!]);
+      else known.push(node[key]!);
     }
-    left = pairs;
   }
-  return left[0] ?? EMPTY_SET;
+  if (below.size === 0) return LEAF;
+  const result: Record<string, FieldSet> = {};
+  if (nodes.some(isMember)) result["."] = LEAF;
+  for (const [key, children] of below) if (key !== ".") result[key] = unionOfNodes(children);
+  return ordered(result);
 }
 
 /** Members of `a` that are not members of `b`, each on its own: what lies below a member stays. */

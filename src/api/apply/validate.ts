@@ -20,7 +20,16 @@ export function liveFault(object: JsonObject, schema: Schema): string | undefine
   return faultOf(object, schema, { texts: [], duplicates: "allowed" });
 }
 
+/** Whether `liveFault` finds none. */
+export function isSoundLive(object: JsonObject, schema: Schema): boolean {
+  const faults: Faults = { texts: [], duplicates: "allowed", isOneEnough: true };
+  checkMembers(object, schema, undefined, faults);
+  return faults.texts.length === 0;
+}
+
 interface Faults {
+  /** The search ends with the first. */
+  readonly isOneEnough?: boolean;
   readonly texts: string[];
   readonly duplicates: "refused" | "allowed";
 }
@@ -61,6 +70,10 @@ function check(value: unknown, schema: Schema, trail: Trail, faults: Faults): vo
   }
 }
 
+function isEnough({ texts, isOneEnough = false }: Faults): boolean {
+  return isOneEnough && texts.length > 0;
+}
+
 function checkMembers(
   object: JsonObject,
   schema: Schema,
@@ -70,6 +83,7 @@ function checkMembers(
   const entries =
     schema.shape === "map" && schema.value.shape === "scalar" ? schema.value : undefined;
   for (const name of Object.keys(object)) {
+    if (isEnough(faults)) return;
     const value = object[name];
     // Maps of scalars may have tens of thousands of entries.
     if (entries !== undefined && scalarFault(value ?? "", entries.scalar) === undefined) continue;
@@ -90,6 +104,7 @@ function checkItems(
 ): void {
   const seen = new Set<string>();
   for (const [i, item] of items.entries()) {
+    if (isEnough(faults)) return;
     let step = `i:${i}`;
     if (list.listType !== "atomic") {
       try {

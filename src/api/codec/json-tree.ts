@@ -3,6 +3,7 @@
  * spelling. What the exact decoder reads when the parsed value is not enough.
  */
 import { goQuote } from "#api/meta/go-quote.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import { endOfString } from "./json-scan.ts";
 import { define } from "./normal-values.ts";
 
@@ -41,11 +42,16 @@ export class JsonObject {
   readonly values: JsonNode[] = [];
 }
 
+/** About two milliseconds. */
+const TOKENS_PER_STEP = 8_192;
+
 /** Reads text that is known to be valid JSON. Does not call itself, so depth does not matter. */
-export function parseJsonTree(text: string): JsonNode {
+export function* parseJsonTree(text: string): Steps<JsonNode> {
   const open: (JsonObject | JsonNode[])[] = [];
   let result: JsonNode = null;
+  let count = 0;
   for (const token of tokensOf(text)) {
+    if (++count % TOKENS_PER_STEP === 0) yield;
     const inside = open.at(-1);
     if (token === "}" || token === "]") {
       open.pop();

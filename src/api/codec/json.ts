@@ -89,7 +89,7 @@ export function* parseJsonSteps(input: string | Uint8Array): Steps<ParsedJson> {
     freeJson(parsed.value);
     if (tally.keys === parsed.keys) return { ok: true, value: parsed.value, duplicates: [] };
   }
-  const tree = parseJsonTree(parsed.text);
+  const tree = yield* parseJsonTree(parsed.text);
   const number = findOverflow(tree);
   if (number !== undefined) {
     const error = `json: cannot unmarshal number ${number} into Go value of type float64`;
@@ -191,7 +191,7 @@ function quickly(
 }
 
 function* exactly(schema: StructSchema, { text, bytes }: ParsedText): Steps<Decoded> {
-  const tree = parseJsonTree(text);
+  const tree = yield* parseJsonTree(text);
   yield;
   const decoded = decodeExactly(schema, tree);
   if (!decoded.ok) {

@@ -4,7 +4,7 @@ import { keepTimes } from "#api/apply/keep-times.ts";
 import { type LargeNodes, largeNodesOf } from "#api/apply/large-nodes.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
-import { liveFault } from "#api/apply/validate.ts";
+import { isSoundLive } from "#api/apply/validate.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
 import { normalizeSteps, parseJsonSteps } from "#api/codec/json.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
@@ -99,7 +99,7 @@ export function trackUpdate(
   if (type === undefined && verb.resource.kind.custom !== undefined) {
     // What is sent and then not kept (a status) need not be valid, and upstream gives up on such objects.
     const fits = [next, old].every(
-      (one) => one === undefined || liveFault(membersOf(one), schema) === undefined,
+      (one) => one === undefined || isSoundLive(membersOf(one), schema),
     );
     if (!fits) {
       setManagers(draft, undefined);

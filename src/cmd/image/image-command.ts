@@ -6,6 +6,7 @@ import { Command as Parser } from "commander";
 import { removeTree } from "#host/files.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
 import type { CriImage } from "#kubelet/cri/image-methods.ts";
+import { fullImageName, isImageName } from "#kubelet/decide/inputs/image-name.ts";
 import { containerdImages } from "#kubelet/images/containerd-images.ts";
 import {
   type ImageConfig,
@@ -161,6 +162,8 @@ async function buildImage(args: readonly string[], signal: AbortSignal): Promise
   );
   const [folder = "", ...more] = operands;
   if (folder === "" || more.length > 0) throw new FlagError("image build needs one DIR");
+  const tag = String(options.tag);
+  if (!isImageName(tag)) throw new FlagError(`--tag: ${tag} is not the name of an image`);
   const config = imageConfig(options);
   const runtimes = options.output === undefined ? await runtimesOf(flags) : [];
   const work = join(flags.data, "work");
@@ -171,14 +174,14 @@ async function buildImage(args: readonly string[], signal: AbortSignal): Promise
     const file =
       options.output === undefined ? join(drafts, "image.tar") : resolve(String(options.output));
     say(`packing ${folder}`);
-    const source = { name: String(options.tag), folder: resolve(folder), config };
+    const source = { name: fullImageName(tag), folder: resolve(folder), config };
     const platform = { architecture: ociArchitecture(arch()) };
     await writeImageArchive({ ...source, ...platform, ...base }, file, drafts, signal);
     for (const { name, endpoint, workFolder } of runtimes) {
       say(`importing into ${name}`);
       await containerdImages(endpoint, workFolder).importFile(file, signal);
     }
-    process.stdout.write(`${String(options.tag)}\n`);
+    process.stdout.write(`${tag}\n`);
   } finally {
     await removeTree(drafts);
   }

@@ -32,6 +32,8 @@ import { type NodeServing, runNode } from "../kubelet/run-node.ts";
 
 /** Grace period of pods when the node is stopped. */
 const STOP_TIMEOUT_MS = 2_000;
+/** Where add-ons that bring the pod network write their configuration. */
+const ADD_ON_CNI_CONF = "/etc/cni/net.d";
 
 export interface MachineNodeOptions {
   readonly name: string;
@@ -69,8 +71,12 @@ export async function runMachineNode(
   const runtimeLife = new AbortController();
   const networkLife = new AbortController();
   await endLeftoverContainerd(paths, clock, signal);
-  const containerd = await startOwnContainerd(paths, { clock, random, logger }, runtimeLife.signal);
   const { mode, ranges: podRanges, marks, client: networkClient } = options.podNetwork;
+  const containerd = await startOwnContainerd(
+    mode === "none" ? { ...paths, cniConf: ADD_ON_CNI_CONF } : paths,
+    { clock, random, logger },
+    runtimeLife.signal,
+  );
   const network = runPodNetwork(
     { ...{ client: networkClient, clock, random, logger, marks, mode }, nodeName: name, podRanges },
     networkLife.signal,

@@ -24,6 +24,7 @@ import {
 } from "../join/control-plane-secret.ts";
 import { DEFAULT_TOKEN_GROUP } from "../join/join-objects.ts";
 import { defaultDataDir } from "../up/default-data-dir.ts";
+import { answeringServer } from "./answering-server.ts";
 import { uploadControlPlane } from "./upload-control-plane.ts";
 
 const USAGE = `Usage: k8ts token COMMAND [flags]
@@ -143,14 +144,15 @@ async function create(
   const ttlMs = durationOf(flags, "ttl");
   const description = String(flags.description);
   await createToken(client, token, { ttlMs, nowMs, description }, signal);
-  const { server, authorityPem } = clusterOf(info.value.data?.kubeconfig ?? "");
-  const command = `k8ts join ${server} --token ${text} --ca-cert-hash ${pinOfAuthority(authorityPem)}`;
-  if (flags.controlPlane !== true)
-    return flags.printJoinCommand === true ? `${command}\n` : `${text}\n`;
-  const key = newCertificateKey();
-  await handOver({ client, random, nowMs, flags }, key, signal);
-  if (flags.printJoinCommand !== true) return `${text}\n${key}\n`;
-  return `${command} --control-plane --certificate-key ${key}\n`;
+  const key = flags.controlPlane === true ? newCertificateKey() : undefined;
+  if (key !== undefined) await handOver({ client, random, nowMs, flags }, key, signal);
+  if (flags.printJoinCommand !== true) return key === undefined ? `${text}\n` : `${text}\n${key}\n`;
+  const cluster = clusterOf(info.value.data?.kubeconfig ?? "");
+  const server = await answeringServer(client, cluster, signal);
+  const command = `k8ts join ${server} --token ${text} --ca-cert-hash ${pinOfAuthority(cluster.authorityPem)}`;
+  return key === undefined
+    ? `${command}\n`
+    : `${command} --control-plane --certificate-key ${key}\n`;
 }
 
 /** A token of its own ends the life of the Secret. */

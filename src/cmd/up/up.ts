@@ -8,6 +8,7 @@ import { unmountBelow } from "#host/mounts.ts";
 import { TurnLimit } from "#lib/async/turn-limit.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { networkMarks } from "#network/network-marks.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { makeDataDir } from "../apiserver/data-dir.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
@@ -32,6 +33,7 @@ import { explainStartFailure } from "./explain-start-failure.ts";
 import { nodeRefusal } from "./node-requirements.ts";
 import { subnetsOf } from "./nodes/node-list.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
+import { ensureOfflineLink, OFFLINE_ADDRESS, removeOfflineLink } from "./offline-link.ts";
 import { removePidFile, runningProcess, writePidFile } from "./pid-file.ts";
 import { podRangesOf } from "./pod-ranges.ts";
 import { runComponents } from "./run-components.ts";
@@ -105,7 +107,15 @@ async function runInForeground(
     note(`the cluster has ${nodes}, pods run without containers: ${refusal}`);
   }
   const surroundings = processSurroundings(server, write);
-  await runCluster(withNode, surroundings, { report, remember }, signal);
+  refuseSecondCluster(server.dataDir);
+  const marks = networkMarks(server.dataDir);
+  const isOffline = withNode.node && (await ensureOfflineLink(marks));
+  if (isOffline) note(`the machine has no network: pods find it at ${OFFLINE_ADDRESS}`);
+  try {
+    await runCluster(withNode, surroundings, { report, remember }, signal);
+  } finally {
+    if (isOffline) await removeOfflineLink(marks);
+  }
 }
 
 /** Lives until the signal aborts or a component fails. */
@@ -117,7 +127,6 @@ async function runCluster(
 ): Promise<void> {
   const { clock } = surroundings;
   const { dataDir } = flags.server;
-  refuseSecondCluster(dataDir);
   makeDataDir(dataDir);
   const nodes = flags.node ? await openNodes(flags) : undefined;
   const podRanges = podRangesOf(flags.server.serviceClusterIpRange, flags.simulate);

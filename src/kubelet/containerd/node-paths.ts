@@ -10,6 +10,8 @@ export interface NodePaths {
   readonly containerdState: string;
   readonly kubeletRoot: string;
   readonly cniConf: string;
+  /** CNI plug-ins of an add-on that brings the pod network. */
+  readonly cniBin: string;
   /** For drafts of images. */
   readonly work: string;
   /** The cgroup below which all pods of the node live. */
@@ -24,6 +26,7 @@ export function nodePaths(dataDir: string, node: string): NodePaths {
     containerdState: `/run/k8ts/${id}`,
     kubeletRoot: join(folder, "kubelet"),
     cniConf: join(folder, "cni"),
+    cniBin: join(folder, "cni-bin"),
     work: join(folder, "work"),
     cgroupRoot: `/k8ts-${id}`,
   };

@@ -21,7 +21,7 @@ export interface ImageConfig {
 }
 
 export interface ImageSource {
-  /** With its tag, as pods name it: `k8ts.local/demo:1`. */
+  /** Whole, with registry and tag, under which runtimes look for it: `k8ts.local/demo:1`. */
   readonly name: string;
   /** Becomes the top layer; its files belong to root. */
   readonly folder: string;

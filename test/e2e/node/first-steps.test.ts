@@ -35,14 +35,13 @@ describe("README: first steps", () => {
       if (why !== undefined) throw new Error(why);
     }
     buildProgram();
-    machine = await startMachine();
-    const link = "ip link add node0 type veth peer name node1 && ip link set node1 up";
-    const address = "ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up";
-    await machine.run("sh", ["-c", `${link} && ${address}`]);
+    machine = await startMachine(); // has loopback only
   }, 180_000);
 
   afterAll(async () => {
     await shell("./k8ts down --purge");
+    const links = await machine.run("ip", ["-o", "link"]);
+    assert.doesNotMatch(links.stdout, /k8t/);
     await machine[Symbol.asyncDispose]();
   }, 120_000);
 

@@ -6,7 +6,7 @@ import { missingProgram } from "../../../tools/debian-packages.ts";
 import { buildProgram, PROGRAM } from "../../built-program.ts";
 import { type Machine, startMachine } from "../node/machine.ts";
 
-const IMAGE = "k8ts.local/web:1";
+export const IMAGE = "k8ts.local/web:1";
 
 /** Answers with the address of the caller. */
 const WHO = `#!/bin/sh

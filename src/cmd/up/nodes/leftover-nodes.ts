@@ -14,6 +14,7 @@ import { PolicyWriter } from "#network/policy/nft/policy-writer.ts";
 import { removeRules } from "#proxy/detect-mode.ts";
 import { PROXY_MODES } from "#proxy/proxy-mode.ts";
 import type { ProcessSurroundings } from "../../component/process-surroundings.ts";
+import { removeOfflineLink } from "../offline-link.ts";
 import { controlSocket } from "./control-socket.ts";
 import { removeHostNetwork } from "./host-network.ts";
 import { readNodeList } from "./node-list.ts";
@@ -53,6 +54,7 @@ export async function removeLeftoverNodes(
   await removePodNetwork(marks);
   await removeBalancedAddresses(marks);
   await removeHostNetwork(marks);
+  await removeOfflineLink(marks);
   await rm(controlSocket(dataDir), { force: true });
 }
 

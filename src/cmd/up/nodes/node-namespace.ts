@@ -16,12 +16,22 @@ export interface NamespaceOptions {
   readonly gateways: readonly string[];
   /** Addresses of the machine that are on the nodes' link, too. */
   readonly machineAddresses: readonly string[];
+  /** For an add-on that brings the pod network: where it installs, on this node alone. */
+  readonly cniFolders: CniFolders | undefined;
   /** The argument of `k8ts node run`. */
   readonly configFile: string;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Connects the namespace of a process before anything runs in it. */
   connect(pid: number): Promise<void>;
+}
+
+/** What an add-on's DaemonSet finds at the usual paths of a machine. */
+export interface CniFolders {
+  /** Seen as /etc/cni/net.d. */
+  readonly conf: string;
+  /** Seen as /opt/cni/bin, with the plug-ins of the machine in it. */
+  readonly bin: string;
 }
 
 export interface RunningNamespace {
@@ -42,7 +52,8 @@ const NAMESPACES = ["--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--
 
 /**
  * Sets the node up once it is connected. The shell stays as the first process and collects orphans. Folders
- * in which CNI plug-ins keep notes for a whole machine are the node's own.
+ * in which CNI plug-ins keep notes for a whole machine are the node's own. The plug-ins that an add-on finds
+ * are copies, because it may overwrite them.
  */
 const SCRIPT = `set -e
 echo namespace
@@ -58,19 +69,30 @@ for address in $4; do ip route replace "$address" dev eth0; done
 mkdir -p /run/netns /var/lib/cni
 mount -t tmpfs tmpfs /run/netns
 mount -t tmpfs tmpfs /var/lib/cni
-shift 4
+if [ -n "$5" ]; then
+  mkdir -p "$5" /etc/cni/net.d
+  mount --bind "$5" /etc/cni/net.d
+fi
+if [ -n "$6" ] && [ ! -e /opt/cni/bin/bridge ]; then
+  mkdir -p "$6" /opt/cni/bin
+  cp -n /usr/lib/cni/* "$6"
+  mount --bind "$6" /opt/cni/bin
+fi
+shift 6
 "$@"
 exit $?`;
 
 export async function startNamespace(options: NamespaceOptions): Promise<RunningNamespace> {
-  const { name, addresses, gateways, machineAddresses, configFile, clock, logger } = options;
+  const { name, addresses, gateways, machineAddresses, cniFolders, configFile, clock, logger } =
+    options;
   const program = [process.execPath, ...process.execArgv, process.argv[1]!];
   const child = spawn(
     "unshare",
     [
       ...[...NAMESPACES, "--propagation", "private", "--kill-child"],
       ...["sh", "-c", SCRIPT, "sh", name, addresses.join(" "), gateways.join(" ")],
-      ...[machineAddresses.join(" "), ...program, "node", "run", configFile],
+      ...[machineAddresses.join(" "), cniFolders?.conf ?? "", cniFolders?.bin ?? ""],
+      ...[...program, "node", "run", configFile],
     ],
     // Signals that a terminal sends to the cluster's process are not for its nodes.
     { stdio: ["pipe", "pipe", "pipe"], detached: true },

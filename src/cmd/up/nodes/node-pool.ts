@@ -249,8 +249,9 @@ export class NodePool {
   }
 
   async #launch(node: ListedNode): Promise<RunningNamespace> {
-    const { dataDir, podRanges, machineAddresses, clock, logger } = this.#options;
+    const { dataDir, podNetwork, podRanges, machineAddresses, clock, logger } = this.#options;
     const { name } = node;
+    const paths = nodePaths(dataDir, name);
     const subnets = subnetsOf(this.#list, podRanges);
     await ensureHostNetwork({ marks: this.#marks, subnets, podRanges });
     await this.#writeConfig(node);
@@ -261,6 +262,7 @@ export class NodePool {
         return `${address}${cidr.slice(cidr.indexOf("/"))}`;
       }),
       ...{
+        cniFolders: podNetwork === "none" ? { conf: paths.cniConf, bin: paths.cniBin } : undefined,
         configFile: agentConfigFile(dataDir, name),
         clock,
         logger: logger.child({ node: name }),

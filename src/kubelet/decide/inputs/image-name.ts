@@ -16,9 +16,21 @@ export function withTag(image: string): string {
 
 /** The host of the registry; Docker Hub's for names without one. */
 export function registryOf(image: string): string {
+  const host = hostOf(image);
+  return host !== undefined && host !== "docker.io" ? host : "index.docker.io";
+}
+
+/** The name under which runtimes keep the image: `busybox` is docker.io/library/busybox:latest. */
+export function fullImageName(image: string): string {
+  const tagged = withTag(image);
+  if (hostOf(tagged) !== undefined) return tagged;
+  return tagged.includes("/") ? `docker.io/${tagged}` : `docker.io/library/${tagged}`;
+}
+
+/** What stands before the first slash is a host if it cannot be a part of a path. */
+function hostOf(image: string): string | undefined {
   const [first = "", ...rest] = image.split("/");
-  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  return isHost && first !== "docker.io" ? first : "index.docker.io";
+  return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? first : undefined;
 }
 
 /** Without tag and digest. */

@@ -54,6 +54,19 @@ test("iptables: without `-m bpf` in the kernel each endpoint has a chain that ma
   }
 });
 
+test("iptables: a LoadBalancer with source ranges and no endpoints refuses all clients, as kube-proxy does", () => {
+  const rules: ServicePortRules = {
+    ...{ ...RULES, cluster: [], loadBalancerIps: ["10.245.0.1"], sourceRanges: ["10.9.0.0/16"] },
+    ...{ internal: { policy: "cluster", refuse: "reject" } },
+    ...{ external: { policy: "cluster", refuse: "reject" } },
+  };
+  const { shared, chains } = renderService(BASE, [rules]);
+  assert.equal(chains.size, 0);
+  assert.equal(shared.get("filter KUBE-PROXY-FIREWALL"), undefined);
+  const [refusal = ""] = shared.get("filter KUBE-EXTERNAL-SERVICES") ?? [];
+  assert.match(refusal, /-d 10\.245\.0\.1\/32 .* -j REJECT/);
+});
+
 /** A machine for the instructions that `sameAddresses` uses. */
 function runFilter(match: string, packet: Buffer): number {
   const [, text = ""] = /--bytecode "([^"]*)"/.exec(match) ?? [];

@@ -81,17 +81,19 @@ function addExternal(
   };
   for (const ip of rules.externalIps) reach(ip, "external IP", chain);
   const firewall = chainName("FW", id);
+  // Without any endpoint all clients are refused, those outside the source ranges too, as upstream's.
+  const sourceRanges = isReached ? rules.sourceRanges : undefined;
   for (const ip of rules.loadBalancerIps) {
-    reach(ip, "loadbalancer IP", rules.sourceRanges === undefined ? chain : firewall);
-    if (rules.sourceRanges === undefined) continue;
+    reach(ip, "loadbalancer IP", sourceRanges === undefined ? chain : firewall);
+    if (sourceRanges === undefined) continue;
     // Whatever the KUBE-FW chain let through has another destination by now.
     const to = `${comment(rules, "traffic not accepted")} ${destination(base, rules, ip)}`;
     add(lines, "filter KUBE-PROXY-FIREWALL", `${to} -j DROP`);
   }
-  if (rules.sourceRanges !== undefined && isReached) {
+  if (sourceRanges !== undefined) {
     lines.chains.set(
       firewall,
-      rules.sourceRanges.map((range) => `${comment(rules, "")} -s ${range} -j ${chain}`),
+      sourceRanges.map((range) => `${comment(rules, "")} -s ${range} -j ${chain}`),
     );
   }
   if (nodePort !== undefined) {
