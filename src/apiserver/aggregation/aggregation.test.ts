@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { test } from "vitest";
+import { afterAll, test } from "vitest";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { startTestApi, type TestApi } from "../api.testing.ts";
 import { bodyOf, startHttpsServer, type TestHttpsServer } from "../webhook/https-server.testing.ts";
@@ -48,11 +48,9 @@ interface Wardle extends AsyncDisposable {
   readonly asked: { url: string; headers: IncomingMessage["headers"]; cn: string; body: string }[];
 }
 
-const frontProxy = openAuthority(
-  join(mkdtempSync(join(tmpdir(), "k8ts-front-proxy-")), "ca"),
-  "front-proxy-ca",
-  Date.now(),
-);
+const directory = mkdtempSync(join(tmpdir(), "k8ts-front-proxy-"));
+const frontProxy = openAuthority(join(directory, "ca"), "front-proxy-ca", Date.now());
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const client = issueLeaf(
   frontProxy,
   { subject: { commonName: "front-proxy-client" }, purpose: "client auth" },

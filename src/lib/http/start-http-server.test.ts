@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { get, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +21,8 @@ async function textOf(url: string | { readonly socketPath: string }): Promise<st
 describe("startHttpServer", () => {
   test("serves on a TCP port, and on a unix socket", async () => {
     const life = new AbortController();
-    const path = join(await mkdtemp(join(tmpdir(), "k8ts-")), "s.sock");
+    const directory = await mkdtemp(join(tmpdir(), "k8ts-"));
+    const path = join(directory, "s.sock");
     const tcp = await startHttpServer({ at: HERE, request: hello }, life.signal);
     const unix = await startHttpServer({ at: { path }, request: hello }, life.signal);
     assert.equal(await textOf(`http://127.0.0.1:${tcp.port}/`), "hello");
@@ -29,6 +30,7 @@ describe("startHttpServer", () => {
     assert.equal(unix.port, 0);
     life.abort();
     await Promise.all([tcp.closed, unix.closed]);
+    await rm(directory, { recursive: true });
   });
 
   test("ends idle and upgraded connections when the signal aborts", async () => {
