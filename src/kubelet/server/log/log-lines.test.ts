@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { LineMover } from "./line-mover.ts";
 import { LogLines } from "./log-lines.ts";
 
 const FILE = [
@@ -57,6 +56,8 @@ const USUAL = [
   "",
 ].join("\n");
 
+const START = "2030-01-01T00:00:00.123456789Z stdout";
+
 describe("container log", () => {
   test.each([
     { options: {}, want: "one\ntwo\n\n\n\nnaïve ✓\n" },
@@ -87,29 +88,22 @@ describe("container log", () => {
     );
   });
 
-  test("a large block with a LineMover: the text is that of the same lines one by one", () => {
-    const mover = new LineMover();
-    const line = fc.oneof(
-      { weight: 8, arbitrary: fc.nat(200).map((n) => usual("F", "x".repeat(n))) },
-      { weight: 1, arbitrary: fc.nat(40).map((n) => usual("P", "part".repeat(n))) },
-      fc.constantFrom(...USUAL.split("\n"), ...FILE.split("\n")),
-    );
-    fc.assert(
-      fc.property(fc.array(line, { minLength: 300, maxLength: 400 }), fc.nat(50), (all, cut) => {
-        const filler = Array.from({ length: 200 }, () => usual("F", "f".repeat(99)));
-        const file = Buffer.from(`${[...all, ...filler].join("\n")}\n`);
-        const bytes = file.subarray(0, file.length - cut);
-        const plain = new LogLines({ timestamps: false, stream: "All" });
-        const fast = new LogLines({ timestamps: false, stream: "All" }, mover);
-        const want = Buffer.from(plain.add(Buffer.from(bytes))).toString();
-        assert.equal(Buffer.from(fast.add(Buffer.from(bytes))).toString(), want);
-        assert.deepEqual(Buffer.from(fast.rest), Buffer.from(plain.rest));
-      }),
-      { numRuns: 200 },
-    );
+  test("lines of any length, from any offset of the buffer: the text is that of their contents", () => {
+    const line = fc.record({ isFull: fc.boolean(), text: fc.stringMatching(/^[ -~]{0,60}$/) });
+    const property = fc.property(fc.array(line), fc.nat(7), fc.nat(20), (all, offset, cut) => {
+      const file = all
+        .map(({ isFull, text }) => `${START} ${isFull ? "F" : "P"} ${text}\n`)
+        .join("");
+      const size = Math.max(0, file.length - cut);
+      const block = Buffer.alloc(offset + size + 9, "\n").subarray(offset, offset + size);
+      block.write(file.slice(0, size));
+      const lines = new LogLines({ timestamps: false, stream: "All" });
+      const text = Buffer.from(lines.add(block)).toString();
+      const complete = file.slice(0, size).split("\n");
+      assert.equal(Buffer.from(lines.rest).toString(), complete.pop());
+      const want = all.slice(0, complete.length).map((one) => one.text + (one.isFull ? "\n" : ""));
+      assert.equal(text, want.join(""));
+    });
+    fc.assert(property, { numRuns: 500 });
   });
 });
-
-function usual(tag: string, content: string): string {
-  return `2030-01-01T00:00:00.123456789Z stdout ${tag} ${content}`;
-}
