@@ -56,8 +56,6 @@ const USUAL = [
   "",
 ].join("\n");
 
-const START = "2030-01-01T00:00:00.123456789Z stdout";
-
 describe("container log", () => {
   test.each([
     { options: {}, want: "one\ntwo\n\n\n\nnaïve ✓\n" },
@@ -86,24 +84,5 @@ describe("container log", () => {
         assert.equal(Buffer.concat(parts).toString(), want);
       }),
     );
-  });
-
-  test("lines of any length, from any offset of the buffer: the text is that of their contents", () => {
-    const line = fc.record({ isFull: fc.boolean(), text: fc.stringMatching(/^[ -~]{0,60}$/) });
-    const property = fc.property(fc.array(line), fc.nat(7), fc.nat(20), (all, offset, cut) => {
-      const file = all
-        .map(({ isFull, text }) => `${START} ${isFull ? "F" : "P"} ${text}\n`)
-        .join("");
-      const size = Math.max(0, file.length - cut);
-      const block = Buffer.alloc(offset + size + 9, "\n").subarray(offset, offset + size);
-      block.write(file.slice(0, size));
-      const lines = new LogLines({ timestamps: false, stream: "All" });
-      const text = Buffer.from(lines.add(block)).toString();
-      const complete = file.slice(0, size).split("\n");
-      assert.equal(Buffer.from(lines.rest).toString(), complete.pop());
-      const want = all.slice(0, complete.length).map((one) => one.text + (one.isFull ? "\n" : ""));
-      assert.equal(text, want.join(""));
-    });
-    fc.assert(property, { numRuns: 500 });
   });
 });

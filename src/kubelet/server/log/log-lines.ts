@@ -4,15 +4,13 @@
  * text is a full line (F) or a part of one (P).
  *
  * It works on whole blocks of bytes, because logs can be large: a line costs one search and one move
- * within the block, and makes no strings unless the time of the line is asked for. Newlines are searched in
- * steps of four bytes: a call of `indexOf` for each line costs more than such a loop. Nothing is copied from
+ * within the block, and makes no strings unless the time of the line is asked for. Nothing is copied from
  * one block to the next: whoever reads the file puts the rest of a block before what it reads next.
  */
 import type { LogOptions } from "./log-options.ts";
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
-const NEWLINES = 0x0a0a0a0a;
 const PARTIAL = 0x50;
 const FULL = 0x46;
 /** Behind `2016-10-06T00:17:09.669794202Z stdout F `. */
@@ -39,27 +37,23 @@ export class LogLines {
   /** The text of the complete lines in this block, which is moved to its begin. */
   add(block: Buffer): Uint8Array {
     // A plain array: its methods need no optimizing compiler to be fast, as a Buffer's do.
-    const { buffer, byteOffset } = block;
-    const bytes = new Uint8Array(buffer);
-    const words = new Int32Array(buffer, 0, buffer.byteLength >> 2);
-    const blockEnd = byteOffset + block.length;
+    const bytes = new Uint8Array(block.buffer, block.byteOffset, block.length);
     const { timestamps, stream } = this.#options;
     const takesAll = !timestamps && stream === "All" && this.#isLateEnough;
-    let at = byteOffset;
-    let start = byteOffset;
-    while (start < blockEnd) {
-      const usual = takesAll && start + USUAL_TEXT < blockEnd && isUsual(bytes, start);
-      const end = newlineFrom(bytes, words, usual ? start + USUAL_TEXT : start, blockEnd);
+    let length = 0;
+    let start = 0;
+    for (;;) {
+      const end = bytes.indexOf(NEWLINE, start);
       if (end === -1) break;
-      if (usual) {
-        bytes.copyWithin(at, start + USUAL_TEXT, end + 1);
-        at += end + 1 - start - USUAL_TEXT;
+      if (takesAll && isUsual(bytes, start, end)) {
+        bytes.copyWithin(length, start + USUAL_TEXT, end + 1);
+        length += end + 1 - start - USUAL_TEXT;
         this.#inLine = false;
-      } else at += this.#moveLine(bytes, start, end, at);
+      } else length += this.#moveLine(bytes, start, end, length);
       start = end + 1;
     }
-    this.rest = bytes.subarray(start, blockEnd);
-    return bytes.subarray(byteOffset, at);
+    this.rest = bytes.subarray(start);
+    return bytes.subarray(0, length);
   }
 
   /** Moves one line without its newline in the file; returns how many bytes were written. */
@@ -99,32 +93,14 @@ export class LogLines {
 }
 
 /** A full line with a time of 30 bytes, as nearly all are: its text begins at USUAL_TEXT. */
-function isUsual(bytes: Uint8Array, start: number): boolean {
+function isUsual(bytes: Uint8Array, start: number, end: number): boolean {
   return (
+    end >= start + USUAL_TEXT &&
     bytes[start + 30] === SPACE &&
     bytes[start + 29] === Z &&
     bytes[start + 38] === FULL &&
-    bytes[start + 39] === SPACE &&
     hasStream(bytes, start + 31)
   );
-}
-
-/** The first newline from `start` on; -1 if there is none before `end`. `words`: the same bytes by four. */
-function newlineFrom(bytes: Uint8Array, words: Int32Array, start: number, end: number): number {
-  let at = start;
-  for (; (at & 3) !== 0; at++) {
-    if (at >= end) return -1;
-    if (bytes[at] === NEWLINE) return at;
-  }
-  let word = at >> 2;
-  const wordsEnd = end >> 2;
-  for (; word < wordsEnd; word++) {
-    const differing = (words[word] ?? 0) ^ NEWLINES;
-    // Subtracting one sets the highest bit of a zero byte, which did not have it.
-    if (((differing - 0x01010101) & ~differing & 0x80808080) !== 0) break;
-  }
-  for (at = word << 2; at < end; at++) if (bytes[at] === NEWLINE) return at;
-  return -1;
 }
 
 /** Runtimes write nine digits after the point, and UTC: 30 bytes. Others are searched for. */
