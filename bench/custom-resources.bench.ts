@@ -21,7 +21,7 @@ import { openHttp1 } from "./load/http1-asker.ts";
 import { inTurns, median, wanted } from "./load/in-turns.ts";
 import { measureLoad, type Requester } from "./load/load.ts";
 import { get, post } from "./load/pods.ts";
-import { probeFor } from "./load/probe.ts";
+import { type Probed, probeFor } from "./load/probe.ts";
 import { residentMb, type ServerProcess, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
@@ -33,6 +33,9 @@ const DOCUMENT_V2 = "/openapi/v2";
 const DOCUMENT_V3 = `/openapi/v3/apis/${GROUP}/v1`;
 const CONNECTIONS = 16;
 const QUIET_MS = 25_000;
+/** After this the server has done what a start leaves for later. */
+const STARTED_MS = 10_000;
+const TURN_ROUNDS = 3;
 const USABLE_WITHIN_MS = 30_000;
 
 export async function* run(options: BenchOptions): AsyncIterable<Row> {
@@ -98,23 +101,36 @@ async function* creates(options: BenchOptions, server: ServerProcess): AsyncIter
   yield { name: "… processor time of the server", value: cpuMicros, unit: "µs each" };
 }
 
+/**
+ * The median of several servers: when a virtual machine is halted for a while, the thread that runs is
+ * charged for it, and the turn looks as long as that. What the program does is the same in each round.
+ */
+async function* turns({ quick, progress }: BenchOptions, directory: string): AsyncIterable<Row> {
+  const longest: number[] = [];
+  for (let round = 0; round < TURN_ROUNDS; round++) {
+    const ms = await longestTurnMs(join(directory, `turns-${round}`), quick ? 20 : 100);
+    progress(`longest turn, round ${round + 1}: ${ms.toFixed(1)} ms`);
+    longest.push(ms);
+  }
+  const row = "longest turn of the event loop while definitions are added and read (CPU)";
+  yield wanted(row, median(longest), "ms", 20);
+}
+
 /** A server of its own: the watch of its loop never rests. */
-async function* turns({ quick }: BenchOptions, directory: string): AsyncIterable<Row> {
-  const report = join(directory, "longest-turn");
+async function longestTurnMs(data: string, count: number): Promise<number> {
+  const report = `${data}.longest`;
   const watch = fileURLToPath(new URL("load/watch-loop.ts", import.meta.url));
   const env = { NODE_OPTIONS: `--import ${watch}`, LOOP_REPORT: report };
-  await using server = await startProgram(["apiserver"], join(directory, "turns"), env);
-  await sleep(QUIET_MS);
+  await using server = await startProgram(["apiserver"], data, env);
+  await sleep(STARTED_MS);
   process.kill(server.pid, "SIGUSR2");
   using reader = await openHttp1(server.port, server.identity);
-  for (let index = 1; index <= (quick ? 20 : 100); index++) {
+  for (let index = 1; index <= count; index++) {
     await Promise.all([use(server, index), readDocuments(reader)]);
   }
   await readDocuments(reader);
   await server.endMs();
-  const longestMs = Number(readFileSync(report, "utf8"));
-  const row = "longest turn of the event loop while definitions are added and read (CPU)";
-  yield wanted(row, longestMs, "ms", 20);
+  return Number(readFileSync(report, "utf8"));
 }
 
 async function readDocuments(reader: Requester): Promise<void> {
@@ -134,9 +150,9 @@ async function* manyDefinitions(
   using probe = await openHttp1(server.port, server.identity);
   let isDone = false;
   const slowest = (async () => {
-    let longestMs = 0;
-    while (!isDone) longestMs = Math.max(longestMs, (await probeFor(probe, 200)).longestMs);
-    return longestMs;
+    const windows: Probed[] = [];
+    while (!isDone) windows.push(await probeFor(probe, 200));
+    return windows;
   })();
   const usable: number[] = [];
   for (let index = 1; index <= count; index++) {
@@ -144,7 +160,13 @@ async function* manyDefinitions(
     usable.push(await use(server, index));
   }
   isDone = true;
-  const longestMs = await slowest;
+  const windows = await slowest;
+  const longestMs = Math.max(...windows.map((window) => window.longestMs));
+  const sum = (pick: (window: Probed) => number): number =>
+    windows.map(pick).reduce((a, b) => a + b);
+  progress(
+    `${sum(({ disturbed }) => disturbed)} of ${sum(({ count }) => count)} answers while time was stolen`,
+  );
   await sleep(QUIET_MS);
   const memory = (residentMb(server.pid) - beforeMb) / count;
   const last = usable.slice(-20);

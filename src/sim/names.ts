@@ -7,6 +7,9 @@ export const SIMULATED_SELECTOR = `${SIMULATED_LABEL}=true`;
 /** Nodes that the simulation made itself, and removes when there are to be fewer. */
 export const MANAGED_ANNOTATION = "sim.k8ts.io/managed";
 
+/** The identifier of the machine of a simulated cloud that a node runs on. */
+export const MACHINE_ANNOTATION = "sim.k8ts.io/machine";
+
 /** On a node: its failure. See FAILURES. */
 export const FAILURE_ANNOTATION = "sim.k8ts.io/failure";
 

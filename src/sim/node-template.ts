@@ -10,6 +10,7 @@ import {
 import {
   FAILURE_ANNOTATION,
   failureOf,
+  MACHINE_ANNOTATION,
   MANAGED_ANNOTATION,
   SIMULATED_LABEL,
   ZONE_LABEL,
@@ -36,6 +37,8 @@ export const SIMULATED_TAINT = {
   value: "true",
   effect: "NoSchedule",
 } as const;
+
+const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /** How the kubelet server of all simulated nodes is reached. */
 export interface NodeEndpoint {
@@ -68,6 +71,25 @@ export function simulatedNode(
   return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
+/** The Node that a machine of a simulated cloud registers: the cloud controller manager completes it. */
+export function machineNode(
+  { id, name }: { readonly id: string; readonly name: string },
+  template: NodeTemplate,
+  nowMs: number,
+): Node {
+  const uninitialized = { key: UNINITIALIZED_TAINT, value: "true", effect: "NoSchedule" } as const;
+  const identity: NodeIdentity = {
+    ...{ name, hostname: name, architecture: "amd64", isUnschedulable: false, providerId: "" },
+    taints: [...template.taints, uninitialized],
+    labels: { [SIMULATED_LABEL]: "true", ...template.labels },
+  };
+  const nowhere = { port: 0, address: () => "" };
+  const state = { ...nodeState(name, 0, template.capacity, nowhere, []), addresses: [] };
+  const node = newNode(identity, state, nowMs);
+  const annotations = { ...node.metadata.annotations, [MACHINE_ANNOTATION]: id };
+  return { ...node, metadata: { ...node.metadata, annotations } };
+}
+
 /** The status of a node now: amounts that its object has count more than those of the template. */
 export function simulatedStatus(
   node: Node,
@@ -82,7 +104,12 @@ export function simulatedStatus(
     failureOf(annotations?.[FAILURE_ANNOTATION]) === "not-ready"
       ? ["container runtime is down"]
       : [];
-  const state = nodeState(name, index, own, endpoint, problems);
+  const described = nodeState(name, index, own, endpoint, problems);
+  // The addresses of a machine are those that the cloud gives it.
+  const state =
+    annotations?.[MACHINE_ANNOTATION] === undefined
+      ? described
+      : { ...described, addresses: node.status.addresses ?? [] };
   const allocatable = { ...own, ...node.status.allocatable };
   return decideNodeStatus(node.status, { ...state, allocatable }, nowMs);
 }

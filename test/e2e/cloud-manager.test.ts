@@ -193,6 +193,39 @@ describe.each(SERVERS)("cloud-controller-manager on %s", (kind) => {
     await manager.end("SIGTERM");
   }, 180_000);
 
+  test("simulate --machines: a machine registers a Node, which is initialized, and is unreachable once the machine is deleted", async () => {
+    const apiPort = await freePort();
+    const config = join(dir, "machines.yaml");
+    writeFileSync(config, `listen: 127.0.0.1:${apiPort}\nmachines: [{ name: m, type: small }]\n`);
+    const manager = startManager(
+      "simulated",
+      ...["--cloud-config", config, "--node-monitor-period", "300ms"],
+    );
+    const url = `http://127.0.0.1:${apiPort}`;
+    const kubeconfig = join(dir, "simulate.kubeconfig");
+    writeFileSync(
+      kubeconfig,
+      readFileSync(join(dir, "data/admin.kubeconfig"), "utf8").replace(/https:[^\s"]*/, server),
+    );
+    const flags = ["simulate", "--kubeconfig", kubeconfig, "--machines", url];
+    const simulation = startCommand(process.execPath, [PROGRAM, ...flags]);
+    running.push(simulation);
+    const node = (path: string): string =>
+      tryKubectl("get", "node", "m", "-o", `jsonpath=${path}`).stdout;
+    const ready = '{.status.conditions[?(@.type=="Ready")].status}';
+    await until(() => node("{.spec.providerID}") !== "" && node(ready) === "True", LONG);
+    assert.equal(node("{.metadata.labels.node\\.kubernetes\\.io/instance-type}"), "small");
+    assert.doesNotMatch(node("{.spec.taints}"), /uninitialized/);
+    await until(() => node("{.status.addresses[0].address}") === "192.0.2.1", LONG);
+    const id = node("{.spec.providerID}").replace("simulated://", "");
+    const reply = await fetch(`${url}/machines/${id}`, { method: "DELETE" });
+    assert.equal(reply.status, 200);
+    const failure = "{.metadata.annotations.sim\\.k8ts\\.io/failure}";
+    await until(() => node(failure) === "unreachable", LONG);
+    await simulation.end("SIGTERM");
+    await manager.end("SIGTERM");
+  }, 120_000);
+
   test("a provider from a file, and one from a package that takes its lease over", async () => {
     writeFileSync(join(dir, "my-provider.mjs"), PROVIDER);
     const folder = join(dir, "node_modules/my-cloud");

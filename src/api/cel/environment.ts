@@ -1,4 +1,5 @@
 /** Where expressions are compiled: libraries, variables and types, put together once. */
+import { finish, type Steps } from "#lib/async/steps.ts";
 import type { Expr } from "./ast.ts";
 import { type Checked, check } from "./checker.ts";
 import { type Declarations, NO_TYPES, type TypeProvider } from "./declarations.ts";
@@ -99,10 +100,16 @@ export type Compilation =
   | { readonly ok: false; readonly error: string };
 
 export function compile(environment: Environment, text: string): Compilation {
+  return finish(compileSteps(environment, text));
+}
+
+/** In two steps: the first expression of a process also makes the parser's tables. */
+export function* compileSteps(environment: Environment, text: string): Steps<Compilation> {
   const { declarations } = environment;
   const { macros, optionalSyntax } = declarations;
   const { source, expr, faults } = parse(text, { macros, optionalSyntax });
   if (faults.count > 0) return { ok: false, error: faults.describe(source) };
+  yield;
   const checked = check(expr, source, declarations, faults);
   if (faults.count === 0 && environment.validatesLiterals) {
     validateLiterals(expr, checked, source, faults);

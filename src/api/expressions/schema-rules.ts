@@ -4,6 +4,7 @@ import { staticCost } from "#api/cel/cost/static-cost.ts";
 import {
   type CompiledExpression,
   compile,
+  compileSteps,
   type Environment,
   extendEnvironment,
 } from "#api/cel/environment.ts";
@@ -113,7 +114,7 @@ class SchemaVisit {
     const at = path.child("rule");
     const environment = ruleEnvironment(type, rule.optionalOldSelf === true);
     yield;
-    const compiled = compile(environment, rule.rule);
+    const compiled = yield* compileSteps(environment, rule.rule);
     yield;
     const value = () => internalForm("apiextensions.v1.ValidationRule", rule);
     if (!compiled.ok) {

@@ -43,6 +43,8 @@ export interface RemoteDefinitions {
 }
 
 const unzip = promisify(gunzip);
+/** Documents are made beside writes, which take up to a slice of their own in the same turn. */
+const SLICE_MS = 4;
 
 export class OpenApi {
   readonly #registry: KindRegistry;
@@ -67,7 +69,7 @@ export class OpenApi {
   ) {
     this.#registry = registry;
     this.#serverVersion = serverVersion;
-    this.#slice = new TimeSlice(clock);
+    this.#slice = new TimeSlice(clock, SLICE_MS);
     this.#pieces = new OpenApiPieces(serverVersion, descriptions, this.#slice);
     this.#remote = remote;
     registry.onChange(() => {

@@ -13,6 +13,7 @@ import type { Node } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
+import { fetchMachines, followMachines } from "#sim/follow-machines.ts";
 import {
   FAILURE_ANNOTATION,
   FAILURES,
@@ -55,7 +56,8 @@ export function nodeCount(text: string): number {
 
 async function simulate(args: readonly string[], signal: AbortSignal): Promise<number> {
   const parsed = parseFlags(simulateParser(), args, (flags) => ({
-    nodes: Number(flags.nodes),
+    nodes: Number(flags.nodes ?? (flags.machines === undefined ? 1 : 0)),
+    machines: machinesUrl(textOf(flags.machines)),
     config: simulationOf(textOf(flags.config)),
     connection: connectionOf(kubeconfigOf(flags.kubeconfig), ""),
     address: textOf(flags.nodeIp),
@@ -64,7 +66,7 @@ async function simulate(args: readonly string[], signal: AbortSignal): Promise<n
     log: logFlagsOf({ v: Number(flags.v), loggingFormat: "text" }),
   }));
   if ("exitCode" in parsed) return parsed.exitCode;
-  const { nodes, config, connection, address, port, clientCa, log } = parsed.config;
+  const { nodes, machines, config, connection, address, port, clientCa, log } = parsed.config;
   const { clock, random, logger } = processSurroundings(log);
   using transport = new HttpsTransport(connection, "k8ts-simulate", undefined, {
     http2: { clock },
@@ -79,7 +81,17 @@ async function simulate(args: readonly string[], signal: AbortSignal): Promise<n
   };
   const simulation = await startOnFreePort(start, port);
   if (!signal.aborted) process.stdout.write(`${nodes} simulated nodes are registered\n`);
-  await simulation.done;
+  const following =
+    machines === undefined
+      ? undefined
+      : followMachines(
+          {
+            ...{ client, clock, logger, template: config.nodes },
+            machines: (until) => fetchMachines(machines, until),
+          },
+          signal,
+        );
+  await Promise.all([simulation.done, following]);
   return 0;
 }
 
@@ -138,7 +150,11 @@ function simulateParser(): Parser {
       "Runs simulated nodes against any API server. `simulate fail` and `simulate recover` change their state.",
     )
     .option("--kubeconfig <file>", "the cluster; the user's kubeconfig unless given")
-    .option("--nodes <count>", "how many nodes", nodeCount, 1)
+    .option("--nodes <count>", "how many nodes; 1, or with --machines 0, unless given", nodeCount)
+    .option(
+      "--machines <url>",
+      "the machine API of a simulated cloud: each of its machines is a node, too",
+    )
     .option("--config <file>", "what nodes look like and what pods do (YAML)")
     .option(
       "--node-ip <address>",
@@ -157,6 +173,7 @@ function simulateParser(): Parser {
 const EXAMPLES = `
 Examples:
   k8ts simulate --kubeconfig ~/.kube/config --nodes 1000
+  k8ts simulate --machines http://127.0.0.1:8090   a node for each machine of a simulated cloud
   k8ts simulate fail sim-3 sim-4       no heartbeats from two nodes
   k8ts simulate fail --zone zone-a     …from a zone
   k8ts simulate recover --all`;
@@ -177,6 +194,12 @@ function failureKind(text: string): string {
   const failure = failureOf(text);
   if (failure === undefined) throw badValue(`must be ${FAILURES.join(" or ")}`);
   return failure;
+}
+
+function machinesUrl(text: string | undefined): string | undefined {
+  const isUrl = text !== undefined && URL.canParse(text) && /^https?:/.test(text);
+  if (text === undefined || isUrl) return text;
+  throw new FlagError(`--machines: ${text} is not http://HOST:PORT`);
 }
 
 function textOf(value: unknown): string | undefined {
