@@ -167,7 +167,8 @@ function compareItems(
   if (before.length === 0)
     return { changed: withItems({}, after, list, nodes), removed: undefined };
   const delta = new Delta(undefined);
-  const [old, now] = [itemsByElement(before, list), itemsByElement(after, list)];
+  const old = itemsByElement(before, list);
+  const now = nodes.get(after)?.groups ?? itemsByElement(after, list);
   const compare = (element: string, was: readonly unknown[], is: readonly unknown[]): void => {
     const found = compareItemGroups(was, is, list.item, nodes);
     if (found !== undefined) delta.add(element, 0, found);
@@ -198,8 +199,8 @@ function compareItemGroups(
 function wholeNode(value: unknown, schema: Schema, nodes: LargeNodes): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || value === null) return LEAF;
-  const large = nodes.get(value as object);
-  if (large !== undefined) return large.member;
+  const large = nodes.get(value as object)?.member;
+  if (large !== undefined) return large;
   // Whether a large map is empty is as costly to find out as all of its keys.
   if (schema.shape === "map" && schema.value.shape === "scalar") {
     return mapNode(value as JsonObject, true);

@@ -58,8 +58,8 @@ function membersOf(object: JsonObject, schema: Schema, nodes: LargeNodes): Field
 }
 
 function itemsOf(items: readonly unknown[], list: ListSchema, nodes: LargeNodes): FieldSet {
-  const large = nodes.get(items);
-  if (large !== undefined) return large.entries;
+  const large = nodes.get(items)?.entries;
+  if (large !== undefined) return large;
   const node: Record<string, FieldSet> = {};
   for (const item of items) {
     const element = elementOf(item, list);

@@ -40,6 +40,18 @@ describe("managed fields: large maps and lists", () => {
     assert.ok(count >= 8, `${count} steps`);
   });
 
+  test("items of a large list with keys are compared by groups that were made in steps", () => {
+    const containers = names.map((name) => ({ name, image: "a" }));
+    const object = { spec: { containers: [...containers, { name: "k1", image: "b" }] } };
+    const nodes = finish(largeNodesOf(object, schema));
+    assert.equal(nodes.get(object.spec.containers)?.groups?.get('k:{"name":"k1"}')?.length, 2);
+    const before = { spec: { containers: [{ name: "k2", image: "b" }] } };
+    assert.deepEqual(
+      compareObjects(before, object, schema, nodes),
+      compareObjects(before, object, schema),
+    );
+  });
+
   test("list items without a node are left to the comparison", () => {
     const finalizers = Array.from({ length: COUNT }, () => null);
     assert.equal(finish(largeNodesOf({ metadata: { finalizers } }, schema)).size, 0);

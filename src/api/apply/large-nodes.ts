@@ -1,22 +1,27 @@
 /**
- * Nodes of maps and lists with very many scalars, made in steps before an object is compared: made at once,
- * one of 60,000 entries takes longer than a request of another client should wait.
+ * What a comparison needs of maps and lists with very many entries, made in steps before: made at once, the
+ * node of a map of 60,000 entries takes longer than a request of another client should wait.
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import type { Steps } from "#lib/async/steps.ts";
 import { type FieldSet, LEAF, sortElements } from "./field-set.ts";
-import { elementOf, ItemError } from "./typed-values.ts";
+import { elementOf, ItemError, type ItemGroups, itemGroupSteps } from "./typed-values.ts";
 
 /** Fewer entries take about a millisecond. */
 const ENTRIES_MIN = 4_096;
 const ENTRIES_PER_STEP = 4_096;
 
+/** Fewer items with keys take about a millisecond. */
+const ITEMS_MIN = 512;
+
 interface LargeNode {
-  /** The entries. */
-  readonly entries: FieldSet;
+  /** Of a map or list of scalars: its entries. */
+  readonly entries?: FieldSet;
   /** The same as a member of its set. */
-  readonly member: FieldSet;
+  readonly member?: FieldSet;
+  /** Of a list of items with keys. */
+  readonly groups?: ItemGroups;
 }
 
 /** By the map or list in the object, which must not change as long as they are used. */
@@ -42,8 +47,11 @@ function* addNodes(value: unknown, schema: Schema, nodes: Map<object, LargeNode>
     const stated = names.filter((name) => value[name] !== undefined);
     nodes.set(value, yield* makeNode((i) => `f:${stated[i]}`, stated.length));
   } else if (isLargeSet(value, schema)) {
-    const node = yield* itemsNode(value, schema as ListSchema);
+    const node = yield* ofSoundItems(setNode(value, schema as ListSchema));
     if (node !== undefined) nodes.set(value, node);
+  } else if (isLargeKeyedList(value, schema)) {
+    const groups = yield* ofSoundItems(itemGroupSteps(value, schema as ListSchema));
+    if (groups !== undefined) nodes.set(value, { groups });
   }
 }
 
@@ -52,14 +60,23 @@ function isLargeSet(value: unknown, schema: Schema): value is readonly unknown[]
   return schema.item.shape === "scalar" && Array.isArray(value) && value.length >= ENTRIES_MIN;
 }
 
-/** Undefined for items that have none: the comparison reports that. */
-function* itemsNode(items: readonly unknown[], list: ListSchema): Steps<LargeNode | undefined> {
+function isLargeKeyedList(value: unknown, schema: Schema): value is readonly unknown[] {
+  if (schema.shape !== "list" || schema.listType !== "map") return false;
+  return Array.isArray(value) && value.length >= ITEMS_MIN;
+}
+
+/** Undefined for items without a usable key: the comparison reports them. */
+function* ofSoundItems<T>(steps: Steps<T>): Steps<T | undefined> {
   try {
-    return yield* makeNode((i) => elementOf(items[i], list), items.length);
+    return yield* steps;
   } catch (error) {
     if (error instanceof ItemError) return undefined;
     throw error;
   }
+}
+
+function setNode(items: readonly unknown[], list: ListSchema): Steps<LargeNode> {
+  return makeNode((i) => elementOf(items[i], list), items.length);
 }
 
 function* makeNode(elementAt: (index: number) => string, count: number): Steps<LargeNode> {

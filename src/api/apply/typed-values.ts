@@ -1,6 +1,7 @@
 /** What the schema says about a value for the purposes of ownership. */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { AnySchema, Field, ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
+import { finish, type Steps } from "#lib/async/steps.ts";
 import { keyElement, valueElement } from "./path-element.ts";
 import { type RankedFields, rankFields } from "./struct-nodes.ts";
 
@@ -128,12 +129,19 @@ function keyDefault(list: ListSchema, name: string): unknown {
 }
 
 /** Items by path element; those that share one are kept together. */
-export function itemsByElement(
-  items: readonly unknown[],
-  list: ListSchema,
-): Map<string, readonly unknown[]> {
+export type ItemGroups = ReadonlyMap<string, readonly unknown[]>;
+
+export function itemsByElement(items: readonly unknown[], list: ListSchema): ItemGroups {
+  return finish(itemGroupSteps(items, list));
+}
+
+const ITEMS_PER_STEP = 1_024;
+
+/** The same in steps: there may be thousands of items. */
+export function* itemGroupSteps(items: readonly unknown[], list: ListSchema): Steps<ItemGroups> {
   const groups = new Map<string, unknown[]>();
   for (const [i, item] of items.entries()) {
+    if ((i + 1) % ITEMS_PER_STEP === 0) yield;
     const element = checkedElement(item, i, list);
     const group = groups.get(element);
     if (group === undefined) groups.set(element, [item]);
