@@ -40,7 +40,7 @@ describe("managed fields: large maps and lists", () => {
     assert.ok(count >= 8, `${count} steps`);
   });
 
-  test("items of a large list with keys are compared by groups that were made in steps", () => {
+  test("FieldsV1: items of a large list with keys are compared by groups that were made in steps", () => {
     const containers = names.map((name) => ({ name, image: "a" }));
     const object = { spec: { containers: [...containers, { name: "k1", image: "b" }] } };
     const nodes = finish(largeNodesOf(object, schema));
