@@ -281,7 +281,8 @@ async function letGo(kind: Kind, one: string): Promise<void> {
     return;
   }
   const body = { metadata: { finalizers: null } };
-  await want(200, "PATCH", one, { contentType: PATCH.merge, body });
+  const { code } = await ask("PATCH", one, { contentType: PATCH.merge, body });
+  assert.ok(code === 200 || code === 404, `${code}`); // its own controller may have been faster
 }
 
 const served = builtInKinds.filter(isStable);

@@ -99,7 +99,7 @@ export class PodResize {
     return new Set(restarted.map(({ container }) => container.name));
   }
 
-  /** Answers when to try again, if it failed. */
+  /** Answers when the next step is due: to try again what failed, or to show what is done. */
   async carryOut(pod: Pod, runtime: PodRuntime): Promise<number | undefined> {
     const { allocations, clock, events, measured } = this.#services;
     const actuated = allocations.actuated(this.#uid);
@@ -109,7 +109,7 @@ export class PodResize {
       this.#isInProgress = false;
       this.#error = "";
       events.pod(pod, "Normal", "ResizeCompleted", `Pod resize completed: ${resizeSummary(pod)}`);
-      return undefined;
+      return clock.elapsedMs(); // the status of this step still says that it is in progress
     }
     this.#isInProgress = true;
     const startMs = clock.elapsedMs();

@@ -9,15 +9,17 @@ export const emptyDirVolume: VolumePlugin = {
   accepts: ({ volume }) => volume.emptyDir !== undefined,
   async setUp({ volume, folder, pod, readOnly }) {
     const { medium = "", sizeLimit } = volume.emptyDir ?? {};
-    await mkdir(folder, { recursive: true });
-    if (medium === "Memory" && !(await isMountPoint(folder))) {
+    const made = await mkdir(folder, { recursive: true });
+    const isNewMount = medium === "Memory" && !(await isMountPoint(folder));
+    if (isNewMount) {
       const limits = [sizeLimit, memoryLimitOf(pod)]
         .filter((text) => text !== undefined)
         .map((text) => quantityValue(quantityOf(text)))
         .filter((bytes) => bytes > 0);
       await mountTmpfs(folder, limits.length > 0 ? Math.min(...limits) : undefined);
     }
-    await chmod(folder, 0o777);
+    // Later its mode is an affair of the pod: fsGroup and containers change it.
+    if (made !== undefined || isNewMount) await chmod(folder, 0o777);
     return { hostPath: folder, readOnly };
   },
 };

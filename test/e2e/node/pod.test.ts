@@ -338,7 +338,7 @@ describe.concurrent("pods", () => {
         containers: [
           {
             ...shell(
-              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /share/y; stat -c '%g %a' /share",
+              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /share/y; sleep 2; stat -c '%g %a' /share",
             ),
             securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
             volumeMounts: [{ name: "work", mountPath: "/share" }],
