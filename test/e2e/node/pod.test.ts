@@ -211,14 +211,16 @@ describe.concurrent("pods", () => {
       return main?.state.waiting?.reason === "CrashLoopBackOff";
     });
     const [main] = status.containerStatuses ?? [];
-    assert.equal(main?.restartCount, 1);
+    // On a busy machine the first back-off may have passed before its status was asked for.
+    const restarts = main?.restartCount ?? 0;
+    assert.ok(restarts === 1 || restarts === 2, `${restarts}`);
     assert.deepEqual(
       [main?.lastState.terminated?.exitCode, main?.lastState.terminated?.message?.trim()],
       [3, "last words"],
     );
     assert.match(
       main?.state.waiting?.message ?? "",
-      /^back-off 10s restarting failed container=main/,
+      new RegExp(`^back-off ${restarts * 10}s restarting failed container=main`),
     );
     assert.equal(status.phase, "Running");
   }, 120_000);
