@@ -4,6 +4,7 @@
  */
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -12,6 +13,7 @@ import { FAILURE_ANNOTATION, SIMULATED_SELECTOR } from "./names.ts";
 import { machineNode, type NodeTemplate } from "./node-template.ts";
 
 const ASK_EVERY_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 
 export interface FollowMachinesOptions {
   readonly client: Client;
@@ -28,11 +30,15 @@ export async function followMachines(
 ): Promise<void> {
   const { clock, logger } = options;
   let registered: ReadonlySet<string> = new Set();
+  let lastError = "";
   while (!signal.aborted) {
     try {
       registered = await follow(options, registered, signal);
-    } catch (error) {
-      if (!signal.aborted) logger.warn("machines were not read", { error: messageOf(error) });
+      lastError = "";
+    } catch (caught) {
+      const error = messageOf(caught);
+      if (!signal.aborted && error !== lastError) logger.warn("machines were not read", { error });
+      lastError = error;
     }
     await clock.sleep(ASK_EVERY_MS, signal).catch(() => undefined);
   }
@@ -43,7 +49,7 @@ async function follow(
   before: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const found = await machines(signal);
+  const found = await withTimeout(clock, ANSWER_TIMEOUT_MS, machines, signal);
   const listed = await client.list(nodeKind, { labelSelector: SIMULATED_SELECTOR }, signal);
   if (!listed.ok) throw new Error(listed.status.message);
   const wanted = decideMachineNodes(found, listed.value.items, before);

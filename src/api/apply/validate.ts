@@ -28,9 +28,9 @@ export function isSoundLive(object: JsonObject, schema: Schema): boolean {
 }
 
 interface Faults {
-  /** The search ends with the first. */
-  readonly isOneEnough?: boolean;
   readonly texts: string[];
+  /** The search ends with the first fault. */
+  readonly isOneEnough?: boolean;
   readonly duplicates: "refused" | "allowed";
 }
 

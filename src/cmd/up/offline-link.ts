@@ -9,9 +9,12 @@ import type { NetworkMarks } from "#network/network-marks.ts";
 
 export const OFFLINE_ADDRESS = "192.168.249.1";
 
-/** Whether the machine needs the link, which is there then. */
+/** Whether the machine needs the link, which is there then. One that is left of an earlier start goes otherwise. */
 export async function ensureOfflineLink({ offlineLink }: NetworkMarks): Promise<boolean> {
-  if (hasNetworkBeside(offlineLink)) return false;
+  if (hasNetworkBeside(offlineLink)) {
+    if (Object.hasOwn(networkInterfaces(), offlineLink)) await deleteLink(offlineLink);
+    return false;
+  }
   if (await linkExists(offlineLink)) return true;
   // A pair of veth with both ends here: every kernel that runs pods has it, unlike dummy links.
   const peer = `${offlineLink}p`;

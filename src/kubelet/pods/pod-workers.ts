@@ -91,7 +91,8 @@ export class PodWorkers {
       this.#restart(uid);
     };
     const worker = new PodWorker(pod, { services, ...origin, onGone }, this.#signal);
-    if (this.#hasAllOrphans) services.index.replace(worker.uid, NOTHING); // no other process starts containers of this pod
+    // Nothing of it runs: only this kubelet starts containers of its pods.
+    if (this.#hasAllOrphans) services.index.replace(worker.uid, NOTHING);
     this.#workers.set(worker.uid, worker);
     return worker;
   }
