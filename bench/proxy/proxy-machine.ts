@@ -12,7 +12,14 @@ export interface ProxyBench extends AsyncDisposable {
   startProxy(command: readonly string[], mode: string): Promise<BenchedProxy>;
   /** Median of the times from a changed EndpointSlice until a new connection follows it. */
   changeMs(): Promise<number>;
-  connectionsPerSecond(): Promise<number>;
+  connections(): Promise<ConnectionRate>;
+}
+
+export interface ConnectionRate {
+  /** Through a cluster IP. */
+  readonly perSecond: number;
+  /** The ratio to connections to the pod itself, measured in turns. */
+  readonly besideDirect: number;
 }
 
 export interface BenchedProxy extends AsyncDisposable {
@@ -33,13 +40,15 @@ export async function startProxyBench(): Promise<ProxyBench> {
   const network = await startNodeNetwork();
   const { machine } = network;
   const data = await startControlPlane(machine, "10.96.0.0/16");
-  const script = async (place: string, code: string, ...args: string[]): Promise<number> => {
+  const numbers = async (place: string, code: string, ...args: string[]): Promise<number[]> => {
     const inside = place === "node" ? [] : ["ip", "netns", "exec", place];
     const command = [...inside, process.execPath, "-e", code, ...args];
     const { exitCode, stdout, stderr } = await machine.run(command[0]!, command.slice(1));
     assert.equal(exitCode, 0, stderr);
-    return Number(stdout);
+    return stdout.trim().split(" ").map(Number);
   };
+  const script = async (place: string, code: string, ...args: string[]): Promise<number> =>
+    (await numbers(place, code, ...args))[0]!;
   return {
     fill: async (services, endpoints) => {
       await script("node", FILL_SCRIPT, String(services), String(endpoints), POD_IPS.pod1);
@@ -96,7 +105,10 @@ export async function startProxyBench(): Promise<ProxyBench> {
       };
     },
     changeMs: () => script("node", CHANGE_SCRIPT, POD_IPS.pod1, POD_IPS.pod2),
-    connectionsPerSecond: () => script("pod2", CONNECT_SCRIPT),
+    connections: async () => {
+      const [perSecond = 0, besideDirect = 0] = await numbers("pod2", CONNECT_SCRIPT, POD_IPS.pod1);
+      return { perSecond, besideDirect };
+    },
     [Symbol.asyncDispose]: () => network[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-/** Small programs that run inside the test machine; each prints one number. */
+/** Small programs that run inside the test machine and print numbers. */
 
 export const API = `
 const https = require("https");
@@ -94,16 +94,39 @@ const ask = () => new Promise((resolve) => {
 })();
 `;
 
-/** Opens a connection for each request, 16 at a time, for three seconds. Prints requests a second. */
+/**
+ * Argument: the pod behind the Service \`real\`. Opens a connection for each request, 16 at a time, by turns
+ * to the cluster IP and to the pod itself. Prints the medians of requests a second through the cluster
+ * IP, and of their ratios to those of the turn without it.
+ */
 export const CONNECT_SCRIPT = `
 const net = require("net");
-let count = 0;
-const endMs = performance.now() + 3000;
-const one = () => {
-  if (performance.now() > endMs) return;
-  const socket = net.connect({ host: "10.96.200.1", port: 80 }, () => socket.write("GET / HTTP/1.0\\r\\n\\r\\n"));
-  socket.on("data", () => { count++; socket.resetAndDestroy(); one(); }).on("error", () => one());
-};
-for (let i = 0; i < 16; i++) one();
-setTimeout(() => { console.log(count / 3); process.exit(); }, 3200);
+const VIP = { host: "10.96.200.1", port: 80 };
+const POD = { host: process.argv[1], port: 8080 };
+const perSecond = (target) => new Promise((resolve) => {
+  const startMs = performance.now();
+  let count = 0;
+  let open = 16;
+  const one = () => {
+    const tookMs = performance.now() - startMs;
+    if (tookMs > 500) { if (--open === 0) resolve(count * 1000 / tookMs); return; }
+    const socket = net.connect(target, () => socket.write("GET / HTTP/1.0\\r\\n\\r\\n"));
+    socket.on("data", () => { count++; socket.resetAndDestroy(); one(); }).on("error", () => one());
+  };
+  for (let i = 0; i < 16; i++) one();
+});
+const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+(async () => {
+  await perSecond(VIP);
+  await perSecond(POD);
+  const rates = [];
+  const ratios = [];
+  for (let round = 0; round < 9; round++) {
+    const direct = await perSecond(POD);
+    const through = await perSecond(VIP);
+    rates.push(through);
+    ratios.push(through / direct);
+  }
+  console.log(median(rates), median(ratios)); process.exit();
+})();
 `;
