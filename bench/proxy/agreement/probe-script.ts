@@ -9,12 +9,15 @@ const [file, times, firstPort] = process.argv.slice(2);
 const targets = JSON.parse(fs.readFileSync(file, "utf8"));
 const TIMEOUT_MS = 4000;
 const nameOf = (error) => /REFUSED|RESET/.test(error.code) ? "refused" : /UNREACH/.test(error.code) ? "unreachable" : error.code;
-const tcp = ({ host, port }) => new Promise((resolve) => {
+const tcp = ({ host, port }, tries = 3) => new Promise((resolve) => {
   let text = "";
-  const socket = net.connect({ host, port }, () => socket.write("GET / HTTP/1.0\\r\\n\\r\\n"));
+  let isConnected = false;
+  const socket = net.connect({ host, port }, () => { isConnected = true; socket.write("GET / HTTP/1.0\\r\\n\\r\\n"); });
   const end = (answer) => { clearTimeout(timer); socket.destroy(); resolve(answer); };
   const timer = setTimeout(end, TIMEOUT_MS, "none");
-  socket.on("data", (data) => { text += data; }).on("error", (error) => end(nameOf(error)))
+  socket.on("data", (data) => { text += data; })
+    // A proxy refuses the first packet; a later reset is the server's, which may be out of places.
+    .on("error", (error) => isConnected && tries > 1 ? end(tcp({ host, port }, tries - 1)) : end(nameOf(error)))
     .on("end", () => end(text.split("\\r\\n\\r\\n")[1] || "empty"));
 });
 const udp = ({ host, port, from }) => new Promise((resolve) => {
