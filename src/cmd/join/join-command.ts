@@ -214,6 +214,12 @@ async function saveKubeconfig(
 
 async function readSettings(client: Client, signal: AbortSignal): Promise<NodeNetworkSettings> {
   const found = await client.get(configMapKind, NODE_SETTINGS, signal);
-  if (!found.ok) throw new FlagError(`the settings of nodes: ${found.status.message}`);
+  if (!found.ok) {
+    const { namespace, name } = NODE_SETTINGS;
+    const hint = `the ConfigMap ${namespace}/${name}, which \`k8ts token create\` makes in a cluster of k8ts`;
+    throw new FlagError(
+      `the settings of nodes are not readable (${hint}): ${found.status.message}`,
+    );
+  }
   return JSON.parse(found.value.data?.settings ?? "{}") as NodeNetworkSettings;
 }
