@@ -102,6 +102,19 @@ test("image build -t with a short name: the runtime finds the image under that n
   assert.match(wrong.stderr, /--tag: Not An Image is not the name of an image/);
 }, 60_000);
 
+test("image save keeps the name that was asked for when an image has several tags", () => {
+  const root = busyboxFolder("several-tags");
+  for (const tag of ["k8ts.local/several:1", "k8ts.local/several:2"]) {
+    const built = image("build", root, "-t", tag);
+    assert.equal(built.status, 0, built.stderr);
+  }
+  const file = join(folder, "several.tar");
+  const saved = image("save", "k8ts.local/several:2", "-o", file);
+  assert.equal(saved.status, 0, saved.stderr);
+  assert.equal(image("import", file).stdout, "k8ts.local/several:2\n");
+  assert.equal(image("rm", "k8ts.local/several:1").status, 0);
+}, 60_000);
+
 test("image build --base adds a layer above the layers of an image", () => {
   const root = join(folder, "above");
   mkdirSync(root);

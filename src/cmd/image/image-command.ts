@@ -143,7 +143,10 @@ async function saveImages(args: readonly string[], signal: AbortSignal): Promise
 async function fullName({ name, endpoint }: ImageRuntime, image: string): Promise<string> {
   using cri = createCriClient({ endpoint });
   const { image: present } = await cri.images.imageStatus({ image: { image } });
-  const known = present?.repoTags[0] ?? present?.repoDigests[0];
+  const tags = present?.repoTags ?? [];
+  // An image may have several names: the one that was asked for, if it is a name and not an id.
+  const known =
+    tags.find((tag) => tag === fullImageName(image)) ?? tags[0] ?? present?.repoDigests[0];
   if (known === undefined) throw new FlagError(`${image} is not on ${name}`);
   return known;
 }
