@@ -181,6 +181,7 @@ export async function startApiServer(
   const webhooks = new WebhookClient(caller, services);
   const extensions = { objects, store, resources, clock, logger, random, webhooks };
   await new CustomResources(extensions).start(signal);
+  store.cache.forgetUnclaimed();
   const apis = new RemoteApis(services, () => options.frontProxyClient?.());
   const aggregation = { objects, apis, services, caller, clock, random, logger };
   const remoteDiscovery = new RemoteDiscovery(aggregation);
