@@ -89,6 +89,8 @@ export interface ApiServerOptions {
   /** Between two bookmarks of a watch; upstream's minute unless given. */
   readonly bookmarkEveryMs?: number;
   readonly eventTtlSeconds: number;
+  /** The time that a request to an aggregated API server has; no limit unless given. */
+  readonly requestTimeoutMs?: number;
   /** What objects are written as; both forms are read. */
   readonly storedForm: StoredForm;
   /** Made with the server's own view of its objects. */
@@ -181,6 +183,7 @@ export async function startApiServer(
   const webhooks = new WebhookClient(caller, services);
   const extensions = { objects, store, resources, clock, logger, random, webhooks };
   await new CustomResources(extensions).start(signal);
+  store.cache.forgetUnclaimed();
   const apis = new RemoteApis(services, () => options.frontProxyClient?.());
   const aggregation = { objects, apis, services, caller, clock, random, logger };
   const remoteDiscovery = new RemoteDiscovery(aggregation);
@@ -201,7 +204,8 @@ export async function startApiServer(
   );
   const { tracer } = options;
   const { isCredential } = security;
-  const proxying = { apis, isCredential, clock, logger, connect, tracer };
+  const timeoutMs = options.requestTimeoutMs ?? 0;
+  const proxying = { apis, isCredential, clock, logger, timeoutMs, connect, tracer };
   const remoteSchemas = new RemoteSchemas(aggregation, (api, request, info, user) =>
     proxyRequest(proxying, api, request, info, user),
   );

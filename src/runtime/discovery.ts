@@ -50,7 +50,7 @@ export async function discoverResources(reader: Reader): Promise<Discovered> {
       const path = groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
       const list = await reader.raw(path);
       if (list.ok) return resourcesIn(list.value as ApiResourceList, groupVersions);
-      failures.push(`${groupVersion}: ${list.status.message ?? ""}`);
+      failures.push(`${groupVersion}: stale GroupVersion discovery: ${groupVersion}`); // upstream's words
       unknown.add(groupOf(groupVersion));
       return [];
     }),

@@ -4,15 +4,18 @@
  * watches are streamed; upgraded connections are tunnelled.
  *
  * If the APIService is not available the client gets 503 at once. Requests for discovery
- * documents have DISCOVERY_TIMEOUT_MS, so that one slow server does not hold up clients that read all.
+ * documents have DISCOVERY_TIMEOUT_MS, so that one slow server does not hold up clients that read all. All
+ * others but watches and connections have the time of every request, also those of clients in the same
+ * process: a server that takes requests and never answers would hang controllers otherwise.
  */
-import { requestTooLargeStatus } from "#api/meta/status.ts";
+import { requestTooLargeStatus, timeoutStatus } from "#api/meta/status.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Clock } from "#lib/time/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Tracer } from "#lib/tracing/tracer.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
+import { isLongRunning } from "../flow/concurrency-limiter.ts";
 import type { ConnectStream } from "../proxy/connect-stream.ts";
 import { forward, forwardedHeaders } from "../proxy/forward.ts";
 import type { Target } from "../proxy/target.ts";
@@ -28,6 +31,8 @@ export interface ProxyOptions {
   readonly isCredential: IsCredentialHeader;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The time that a request has; 0 is no limit. */
+  readonly timeoutMs: number;
   /** Makes connections; they are made directly without. */
   readonly connect?: ConnectStream | undefined;
   /** Adds the trace context to the proxied request. */
@@ -35,6 +40,7 @@ export interface ProxyOptions {
 }
 
 const DISCOVERY_TIMEOUT_MS = 5_000;
+const TOO_LATE = "request did not complete within the allotted timeout";
 const UNAVAILABLE = "service unavailable\n";
 const REDIRECTS = "the backend attempted to redirect this request, which is not permitted";
 
@@ -46,11 +52,13 @@ export function aggregatedPaths(options: ProxyOptions): PathHandler {
   };
 }
 
+type ProxiedInfo = Pick<RequestInfo, "isResource" | "verb" | "subresource">;
+
 export async function proxyRequest(
   options: ProxyOptions,
   api: RemoteApi,
   request: ApiRequest,
-  info: Pick<RequestInfo, "isResource">,
+  info: ProxiedInfo,
   user: User,
 ): Promise<Answer> {
   const { apis, isCredential, logger } = options;
@@ -83,18 +91,18 @@ export async function proxyRequest(
 }
 
 async function forwarded(
-  { clock, apis }: ProxyOptions,
+  { clock, apis, timeoutMs }: ProxyOptions,
   { method, body, path, signal }: ApiRequest,
-  { isResource }: Pick<RequestInfo, "isResource">,
+  info: ProxiedInfo,
   target: Target,
   headers: ProxyHeaders,
   api: RemoteApi,
 ): Promise<Answer> {
   const limited = new AbortController();
+  const { isResource } = info;
   const isDiscovery = !isResource && path.split("/").filter((part) => part !== "").length === 3;
-  const timer = isDiscovery
-    ? clock.schedule(DISCOVERY_TIMEOUT_MS, () => limited.abort())
-    : undefined;
+  const limitMs = isDiscovery ? DISCOVERY_TIMEOUT_MS : isLongRunning(info) ? 0 : timeoutMs;
+  const timer = limitMs === 0 ? undefined : clock.schedule(limitMs, () => limited.abort());
   onAbort(signal, () => limited.abort(signal.reason));
   try {
     const {
@@ -104,17 +112,31 @@ async function forwarded(
     } = await forward({ method, body, signal: limited.signal }, target, headers);
     if (code >= 300 && code <= 399 && answered.location !== undefined) {
       limited.abort();
+      timer?.cancel();
       return textAnswer(502, REDIRECTS);
     }
-    const stream = { contentType: "", headers: answered, chunks };
+    const whole = timer === undefined ? chunks : endingTimer(chunks, timer);
+    const stream = { contentType: "", headers: answered, chunks: whole };
     return answer(code, { form: "stream", stream });
   } catch (error) {
+    timer?.cancel();
     if (!signal.aborted) apis.reportFailure(api);
     const isLate = limited.signal.aborted && !signal.aborted;
+    if (isLate && !isDiscovery) return statusAnswer(timeoutStatus(TOO_LATE));
     const why = isLate ? "context deadline exceeded" : messageOf(error);
     return textAnswer(503, `error trying to reach service: ${why}\n`);
+  }
+}
+
+/** The same chunks; the timer runs until they have been read, or are not read any more. */
+async function* endingTimer(
+  chunks: AsyncIterable<Uint8Array>,
+  timer: Timer,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
   } finally {
-    timer?.cancel();
+    timer.cancel();
   }
 }
 

@@ -81,13 +81,13 @@ export class CustomResources {
     this.#cache().observe((next, old) => {
       const name = this.#nameOf((next ?? old)!);
       if (next === undefined) this.#groups.delete(name);
-      else this.#groups.set(summaryOf(lazyDefinition(next.json)));
+      else this.#groups.set(summaryOf(lazyDefinition(next)));
       this.#look(name);
     }, signal);
     const pace = new WorkPace(clock);
     const definitions: CustomResourceDefinition[] = [];
-    for (const { json } of stored) {
-      const definition = lazyDefinition(json);
+    for (const revision of stored) {
+      const definition = lazyDefinition(revision);
       definitions.push(definition);
       this.#groups.set(summaryOf(definition));
       this.#pendingGroups.add(definition.spec.group);
@@ -198,7 +198,7 @@ export class CustomResources {
   #withoutSchemas(name: string, definition: CustomResourceDefinition): CustomResourceDefinition {
     const revision = this.#cache().get(`${this.#stored().prefix}${name}`);
     if (revision === undefined) return definition;
-    return { ...lazyDefinition(revision.json), status: definition.status };
+    return { ...lazyDefinition(revision), status: definition.status };
   }
 
   #decide(definition: CustomResourceDefinition): CustomResourceDefinition {

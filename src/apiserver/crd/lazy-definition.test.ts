@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { lazyDefinition } from "./lazy-definition.ts";
+import { type DefinitionText, lazyDefinition } from "./lazy-definition.ts";
 
 const SCHEMA = {
   type: "object",
@@ -25,6 +25,10 @@ function definition(changes: object = {}, version: object = {}): object {
   };
 }
 
+function textOf(value: object): DefinitionText {
+  return { storedText: Buffer.from(JSON.stringify(value)) };
+}
+
 test.each([
   ["CustomResourceDefinition with three versions", definition()],
   [
@@ -39,17 +43,34 @@ test.each([
     "the definition as kubectl keeps it in an annotation",
     definition({ annotations: { last: JSON.stringify(definition()) } }),
   ],
+  [
+    "strings in a schema that end with backslashes, or have quotes and characters of several bytes",
+    definition(
+      {},
+      { schema: { openAPIV3Schema: { description: "é\\\\", pattern: '"\\\\"}ü', title: "\\" } } },
+    ),
+  ],
   ["a schema that is null", definition({}, { schema: { openAPIV3Schema: null } })],
 ])("lazyDefinition equals the parsed text: %s", (_, value) => {
-  assert.deepEqual(
-    JSON.parse(JSON.stringify(lazyDefinition(Buffer.from(JSON.stringify(value))))),
-    value,
-  );
+  assert.deepEqual(JSON.parse(JSON.stringify(lazyDefinition(textOf(value)))), value);
 });
 
 test("lazyDefinition reads openAPIV3Schema when it is used, and does not keep it", () => {
-  const { versions } = lazyDefinition(Buffer.from(JSON.stringify(definition()))).spec;
+  const { versions } = lazyDefinition(textOf(definition())).spec;
   const read = (): unknown => versions?.[0]?.schema?.openAPIV3Schema;
   assert.deepEqual(read(), SCHEMA);
   assert.notEqual(read(), read());
+});
+
+test("lazyDefinition reads openAPIV3Schema from a text into which a resourceVersion was put", () => {
+  const value = definition();
+  const before = Buffer.from(JSON.stringify(value));
+  const uid = '"uid":"1"';
+  const after = Buffer.from(before.toString().replace(uid, `${uid},"resourceVersion":"12"`));
+  const source = { storedText: before };
+  const { versions } = lazyDefinition(source).spec;
+  source.storedText = after;
+  assert.notEqual(after.length, before.length);
+  assert.deepEqual(versions?.[0]?.schema?.openAPIV3Schema, SCHEMA);
+  assert.deepEqual(versions?.[2]?.schema?.openAPIV3Schema, { type: "object" });
 });

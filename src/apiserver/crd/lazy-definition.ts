@@ -16,77 +16,97 @@ import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom
 import { parseStored } from "../storage/object-text.ts";
 
 /** As a name of a member: in a string this could not stand, because its quotes would be escaped. */
-const SCHEMA = Buffer.from('"openAPIV3Schema":');
+const SCHEMA = '"openAPIV3Schema":';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** `json`: compact, as the server writes it. */
-export function lazyDefinition(json: Buffer): CustomResourceDefinition {
-  const schemas: Buffer[] = [];
+/** Where the text of a definition is: a Revision. Compact JSON, as the server writes it. */
+export interface DefinitionText {
+  /** With or without a resourceVersion: schemas stand behind it. */
+  readonly storedText: Buffer;
+}
+
+export function lazyDefinition(source: DefinitionText): CustomResourceDefinition {
+  const json = source.storedText;
+  // One character for each byte: searching a string is much faster than searching bytes.
+  const text = json.toString("latin1");
+  const schemas: SchemaPlace[] = [];
   let rest = "";
   let from = 0;
   for (;;) {
-    const found = json.indexOf(SCHEMA, from);
+    const found = text.indexOf(SCHEMA, from);
     const start = found + SCHEMA.length;
     if (found < 0) break;
-    if (json[start] !== OPEN) return parse(json);
-    const end = objectEnd(json, start);
+    if (text.charCodeAt(start) !== OPEN) return parse(json);
+    const end = objectEnd(text, start);
     rest += `${json.toString("utf8", from, start)}${schemas.length}`;
-    schemas.push(json.subarray(start, end));
+    schemas.push({ start: start - json.length, end: end - json.length });
     from = end;
   }
   const definition = JSON.parse(rest + json.toString("utf8", from)) as CustomResourceDefinition;
   let used = 0;
   const versions = definition.spec.versions?.map((version) => {
     const number: unknown = version.schema?.openAPIV3Schema; // it stands in the place of the schema
-    const text = typeof number === "number" ? schemas[number] : undefined;
-    if (text === undefined) return version;
+    const schema = typeof number === "number" ? schemas[number] : undefined;
+    if (schema === undefined) return version;
     used += 1;
-    return withSchema(version, text);
+    return withSchema(version, source, schema);
   });
   // A member of that name somewhere else.
   if (versions === undefined || used < schemas.length) return parse(json);
   return { ...definition, spec: { ...definition.spec, versions } };
 }
 
+/** Negative: counted from the end of the text, which stays the same when a resourceVersion is put in. */
+interface SchemaPlace {
+  readonly start: number;
+  readonly end: number;
+}
+
 function withSchema(
   version: CustomResourceDefinitionVersion,
-  text: Buffer,
+  source: DefinitionText,
+  { start, end }: SchemaPlace,
 ): CustomResourceDefinitionVersion {
   return {
     ...version,
     schema: {
       get openAPIV3Schema(): JSONSchemaProps {
-        return parse(text);
+        return parse(source.storedText.subarray(start, end));
       },
     },
   };
 }
 
 /** Where the object that begins at `start` ends. */
-function objectEnd(json: Buffer, start: number): number {
+function objectEnd(text: string, start: number): number {
   let depth = 0;
-  for (let at = start; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) at = stringEnd(json, at + 1);
-    else if (byte === OPEN) depth += 1;
-    else if (byte === CLOSE) {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at + 1);
+    else if (code === OPEN) depth += 1;
+    else if (code === CLOSE) {
       depth -= 1;
       if (depth === 0) return at + 1;
     }
   }
-  return json.length;
+  return text.length;
 }
 
-/** Where the closing quote stands. */
-function stringEnd(json: Buffer, from: number): number {
-  for (let at = from; at < json.length; at++) {
-    if (json[at] === BACKSLASH) at += 1;
-    else if (json[at] === QUOTE) return at;
-  }
-  return json.length;
+/** Where the closing quote stands: the first one that is not escaped. */
+function stringEnd(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end;
+}
+
+/** An odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
 }
 
 function parse<T>(json: Buffer): T {

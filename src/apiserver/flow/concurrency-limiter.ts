@@ -39,7 +39,11 @@ export interface LevelState {
 }
 
 /** Requests whose response lasts as long as the client likes. */
-export function isLongRunning({ isResource, verb, subresource }: RequestInfo): boolean {
+export function isLongRunning({
+  isResource,
+  verb,
+  subresource,
+}: Pick<RequestInfo, "isResource" | "verb" | "subresource">): boolean {
   if (!isResource) return false;
   return (
     verb === "watch" ||

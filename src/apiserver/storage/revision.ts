@@ -180,6 +180,11 @@ export class Revision {
     return line.subarray(0, line.length - 1);
   }
 
+  /** `json`, or the same without a resourceVersion if `json` has not been asked for: costs nothing. */
+  get storedText(): Buffer {
+    return this.#stored ?? this.json;
+  }
+
   /** How long `json` is. */
   get jsonBytes(): number {
     if (this.#droppedBytes > 0) return this.#droppedBytes;

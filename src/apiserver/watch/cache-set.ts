@@ -4,8 +4,8 @@ import type { ResourceCache } from "./resource-cache.ts";
 
 export class CacheSet {
   readonly #byResource = new Map<StoredResource, ResourceCache>();
-  /** By the first segment of the key: few resources have the same. */
-  readonly #bySegment = new Map<string, ResourceCache[]>();
+  /** By prefix, and all prefixes have one or two segments: `configmaps/` or `example.com/widgets/`. */
+  readonly #byPrefix = new Map<string, ResourceCache>();
   /** Caches of earlier definitions of resources, for requests in flight when they changed. */
   readonly #retired = new WeakMap<StoredResource, ResourceCache>();
 
@@ -26,15 +26,16 @@ export class CacheSet {
 
   ofKey(key: string): ResourceCache | undefined {
     if (!key.startsWith(REGISTRY)) return undefined;
-    const candidates = this.#bySegment.get(firstSegment(key));
-    return candidates?.find(({ resource }) => key.startsWith(resource.prefix));
+    const first = key.indexOf("/", REGISTRY.length) + 1;
+    const found = this.#byPrefix.get(key.slice(0, first));
+    if (found !== undefined || first === 0) return found;
+    return this.#byPrefix.get(key.slice(0, key.indexOf("/", first) + 1));
   }
 
   add(cache: ResourceCache): void {
     const { resource } = cache;
     this.#byResource.set(resource, cache);
-    const first = firstSegment(resource.prefix);
-    this.#bySegment.set(first, [...(this.#bySegment.get(first) ?? []), cache]);
+    this.#byPrefix.set(resource.prefix, cache);
   }
 
   /** Its keys are not found any more, unless it is added again. */
@@ -42,13 +43,6 @@ export class CacheSet {
     const { resource } = cache;
     this.#byResource.delete(resource);
     this.#retired.set(resource, cache);
-    const first = firstSegment(resource.prefix);
-    const left = (this.#bySegment.get(first) ?? []).filter((other) => other !== cache);
-    if (left.length > 0) this.#bySegment.set(first, left);
-    else this.#bySegment.delete(first);
+    if (this.#byPrefix.get(resource.prefix) === cache) this.#byPrefix.delete(resource.prefix);
   }
-}
-
-function firstSegment(key: string): string {
-  return key.slice(REGISTRY.length, key.indexOf("/", REGISTRY.length));
 }

@@ -23,6 +23,7 @@ import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { CacheSet } from "./cache-set.ts";
 import { ResourceCache } from "./resource-cache.ts";
+import { UnclaimedEntries } from "./unclaimed-entries.ts";
 
 const PAGE = 1_000;
 const RETRY_MS = 250;
@@ -61,6 +62,8 @@ export class WatchCache {
   readonly #waiters = new Set<Waiter>();
   readonly #deadlines: Deadlines;
   readonly #budget = new JsonBudget();
+  /** Until all definitions of custom resources have been read. */
+  #unclaimed: UnclaimedEntries | undefined;
   #revision = 0;
   #loaded = false;
   #loads = 0;
@@ -122,20 +125,28 @@ export class WatchCache {
   async load(): Promise<void> {
     const loaded = new Map<ResourceCache, Revision[]>();
     const prefix = this.#options.only?.prefix ?? REGISTRY;
-    const { atRevision, unreadable } = await this.#read(prefix, ({ key, value, modRevision }) => {
-      const cache = this.#caches.ofKey(key);
-      if (cache === undefined) return;
+    const unclaimed = this.#loads === 0 ? new UnclaimedEntries() : undefined;
+    this.#unclaimed = undefined;
+    const { atRevision, unreadable } = await this.#read(prefix, (entry) => {
+      const cache = this.#caches.ofKey(entry.key);
+      if (cache === undefined) return unclaimed?.add(entry);
       const revisions = loaded.get(cache) ?? [];
       loaded.set(cache, revisions);
-      revisions.push(this.#options.decode(cache.resource, key, modRevision, value, true));
+      revisions.push(this.#decode(cache.resource, entry));
     });
     this.#revision = atRevision;
     this.#loaded = true;
     this.#loads += 1;
+    this.#unclaimed = unclaimed;
     for (const cache of this.#caches.all()) cache.load(loaded.get(cache) ?? [], atRevision);
     for (const key of unreadable) this.#caches.ofKey(key)?.unreadable.add(key);
     for (const loading of this.#loading) loading.isBroken = true; // changes in between are lost
     this.#settleWaiters();
+  }
+
+  /** Resources that are added from now on are read from the store. What `load` read was kept for them. */
+  forgetUnclaimed(): void {
+    this.#unclaimed = undefined;
   }
 
   /**
@@ -203,6 +214,7 @@ export class WatchCache {
       for (const loading of this.#loading) keepFor(loading, event);
       const cache = this.#caches.ofKey(event.key);
       if (cache !== undefined) this.#applyReadable(cache, event, nowMs);
+      else this.#unclaimed?.noticeChange(event.key);
     }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
     if (this.#waiters.size > 0) this.#settleWaiters();
@@ -247,7 +259,7 @@ export class WatchCache {
 
   /** Reads everything under a prefix as of one revision. */
   async #read(prefix: string, take: (entry: Entry) => void): Promise<ReadState> {
-    const { store, logger } = this.#options;
+    const { store } = this.#options;
     const unreadable: string[] = [];
     let atRevision: number | undefined;
     let startAfter: string | undefined;
@@ -259,17 +271,30 @@ export class WatchCache {
         ...(startAfter === undefined ? {} : { startAfter }),
       });
       atRevision = page.revision;
-      for (const entry of page.entries) {
-        try {
-          take(entry);
-        } catch (error) {
-          unreadable.push(entry.key);
-          logger.error("a stored object cannot be read", { error, key: entry.key });
-        }
-      }
+      this.#takeReadable(page.entries, take, unreadable);
       startAfter = page.entries.at(-1)?.key;
       if (page.remaining === 0 || startAfter === undefined) return { atRevision, unreadable };
     }
+  }
+
+  #takeReadable(
+    entries: readonly Entry[],
+    take: (entry: Entry) => void,
+    unreadable: string[],
+  ): void {
+    for (const entry of entries) {
+      try {
+        take(entry);
+      } catch (error) {
+        const { key } = entry;
+        unreadable.push(key);
+        this.#options.logger.error("a stored object cannot be read", { error, key });
+      }
+    }
+  }
+
+  #decode(resource: StoredResource, { key, modRevision, value }: Entry): Revision {
+    return this.#options.decode(resource, key, modRevision, value, true);
   }
 
   /** Follows a change of the registry; from `commit` on it shows. */
@@ -300,22 +325,27 @@ export class WatchCache {
 
   /** Loads the objects of a new resource and hands its cache over in the turn in which it is current. */
   async #loadOne(resource: StoredResource, then: (cache: ResourceCache) => void): Promise<void> {
-    const { decode, clock } = this.#options;
+    const { clock } = this.#options;
+    const known = this.#loaded ? this.#unclaimed?.take(resource.prefix) : undefined;
+    if (known !== undefined) {
+      const revisions: Revision[] = [];
+      const unreadable: string[] = [];
+      const take = (entry: Entry): void => void revisions.push(this.#decode(resource, entry));
+      this.#takeReadable(known, take, unreadable);
+      then(this.#loadedCache(resource, this.#revision, revisions, unreadable));
+      return;
+    }
     for (;;) {
       const loading: Loading = { prefix: resource.prefix, events: [], isBroken: !this.#loaded };
       this.#loading.add(loading);
       try {
         const revisions: Revision[] = [];
-        const { atRevision: at, unreadable } = await this.#read(
-          resource.prefix,
-          ({ key, value, modRevision }) =>
-            revisions.push(decode(resource, key, modRevision, value, true)),
-        );
+        const { atRevision: at, unreadable } = await this.#read(resource.prefix, (entry) => {
+          revisions.push(this.#decode(resource, entry));
+        });
         const isReached = await this.reached(at, LOAD_WITHIN_MS);
         if (isReached && !loading.isBroken) {
-          const cache = new ResourceCache(resource, at, this.#budget);
-          cache.load(revisions, at);
-          for (const key of unreadable) cache.unreadable.add(key);
+          const cache = this.#loadedCache(resource, at, revisions, unreadable);
           for (const event of loading.events) {
             if (event.revision > at) this.#applyReadable(cache, event, clock.nowMs());
           }
@@ -326,6 +356,18 @@ export class WatchCache {
         this.#loading.delete(loading);
       }
     }
+  }
+
+  #loadedCache(
+    resource: StoredResource,
+    at: number,
+    revisions: readonly Revision[],
+    unreadable: readonly string[],
+  ): ResourceCache {
+    const cache = new ResourceCache(resource, at, this.#budget);
+    cache.load(revisions, at);
+    for (const key of unreadable) cache.unreadable.add(key);
+    return cache;
   }
 
   #settle(waiter: Waiter, reached: boolean): void {

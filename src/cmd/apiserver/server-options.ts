@@ -92,6 +92,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     features: flags.features,
     watchTimeoutMinMs: flags.minRequestTimeout * 1000,
     eventTtlSeconds: flags.eventTtlSeconds,
+    requestTimeoutMs: flags.requestTimeoutSeconds * 1000,
     storedForm: storedForm(flags, shared),
     serviceRanges: flags.serviceClusterIpRange,
     nodePorts: flags.serviceNodePortRange,

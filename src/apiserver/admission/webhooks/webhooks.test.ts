@@ -1,5 +1,6 @@
 /** Admission webhooks over real HTTPS. */
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import {
   bodyOf,
@@ -13,6 +14,7 @@ import {
   startDynamicApi,
 } from "../dynamic-admission.testing.ts";
 
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const GROUP = "/apis/admissionregistration.k8s.io/v1";
 const RULE = {
   apiGroups: [""],
@@ -25,6 +27,19 @@ type Answer = (review: Json) => Json;
 
 const asked: Json[] = [];
 let hook: TestHttpsServer;
+let dripping: NodeJS.Timeout;
+let endlessBytes = 0;
+/** Paths whose answers were cut off by the API server. */
+const closed: string[] = [];
+const PIECE = Buffer.alloc(64 * 1024, "x");
+
+function sendEndlessly(response: ServerResponse): void {
+  do {
+    if (response.destroyed) return;
+    endlessBytes += PIECE.length;
+  } while (response.write(PIECE));
+  response.once("drain", () => sendEndlessly(response));
+}
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
   allow: () => ({ allowed: true }),
@@ -57,6 +72,16 @@ beforeAll(async () => {
     const json = { "content-type": "application/json" };
     switch (path) {
       case "never":
+        return;
+      case "drip": // a byte now and then, without end
+        response.writeHead(200, json).write("{");
+        response.on("close", () => clearInterval(dripping));
+        dripping = setInterval(() => response.write(" "), 5);
+        return;
+      case "endless":
+        response.writeHead(200, json);
+        response.on("close", () => closed.push(path));
+        sendEndlessly(response);
         return;
       case "garbage":
         response.writeHead(200, json).end("<html>");
@@ -121,7 +146,7 @@ const create = (api: DynamicApi, name: string, query = "") =>
 async function answered(api: DynamicApi, path: string): ReturnType<typeof create> {
   asked.length = 0;
   const created = create(api, "a");
-  if (path !== "never") return await created;
+  if (path !== "never" && path !== "drip") return await created;
   await vi.waitFor(() => assert.equal(asked.length, 1), { timeout: 60_000 });
   await api.clock.advance(1_000);
   return await created;
@@ -146,6 +171,12 @@ const FAILURES: readonly {
   {
     name: "no answer in timeoutSeconds",
     path: "never",
+    more: { timeoutSeconds: 1 },
+    want: (path) => `failed to call webhook: Post "${url(path, 1)}": context deadline exceeded`,
+  },
+  {
+    name: "an answer that has begun and does not end in timeoutSeconds",
+    path: "drip",
     more: { timeoutSeconds: 1 },
     want: (path) => `failed to call webhook: Post "${url(path, 1)}": context deadline exceeded`,
   },
@@ -217,6 +248,33 @@ describe("ValidatingAdmissionWebhook", () => {
         },
       },
     );
+  });
+
+  test("webhooks that never answer or answer without end hold up no other request, and the answer is cut off", async () => {
+    await using api = await startDynamicApi();
+    const only = (name: string): Json => ({
+      matchConditions: [{ name: "only", expression: `object.metadata.name == '${name}'` }],
+    });
+    const hooks = [webhook("never", only("slow")), webhook("endless", only("huge"))];
+    await configure(api, "validating", hooks);
+    asked.length = 0;
+    closed.length = 0;
+    endlessBytes = 0;
+    let isAnswered = false;
+    const slow = create(api, "slow").finally(() => {
+      isAnswered = true;
+    });
+    const huge = create(api, "huge");
+    await vi.waitFor(() => assert.equal(asked.length, 2), { timeout: 60_000 });
+    for (let n = 0; n < 20; n++) assert.equal((await create(api, `other-${n}`)).code, 201);
+    const { code, body } = await huge;
+    assert.equal(code, 500);
+    assert.match(body.message, /failed calling webhook "endless.example.com": .* is longer than/);
+    await vi.waitFor(() => assert.deepEqual(closed, ["endless"]), { timeout: 60_000 });
+    assert.ok(endlessBytes < 2 * ANSWER_BYTES_MAX, `${endlessBytes} bytes were taken`);
+    assert.equal(isAnswered, false);
+    await api.clock.advance(10_000);
+    assert.equal((await slow).code, 500);
   });
 
   test("denied: the webhook's status with its code; without explanation 400", async () => {

@@ -56,8 +56,14 @@ export function customResourceKinds(
   const stored = versions.find(({ storage }) => storage);
   if (stored === undefined) throw new Error(`${definition.metadata.name} stores no version`);
   return versions.map((version) =>
-    defineKind(kindSpec(definition, version, stored, isTerminating, convert)),
+    withColumns(defineKind(kindSpec(definition, version, stored, isTerminating, convert)), version),
   );
+}
+
+/** They are made when a table is first asked for: their paths are parsed. */
+function withColumns(kind: Kind, version: CustomResourceDefinitionVersion): Kind {
+  const get = lazy(() => printerColumns(version.additionalPrinterColumns));
+  return Object.defineProperty(kind, "columns", { get, enumerable: true });
 }
 
 function kindSpec(
@@ -144,7 +150,7 @@ function kindSpec(
             selector: scale.labelSelectorPath ?? "",
           },
         }),
-    columns: printerColumns(version.additionalPrinterColumns),
+    columns: [], // see withColumns
     ...selectableFieldsOf(version),
     ...(version === stored
       ? {}
