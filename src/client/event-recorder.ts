@@ -38,6 +38,11 @@ export interface Note {
   readonly message: string;
 }
 
+export interface EventRecorderOptions {
+  /** Events wait for this before they are sent. `ageMs`: since the event was recorded. */
+  waitForTurn?(ageMs: number): Promise<void>;
+}
+
 export interface EventRecorder {
   record(component: string, note: Note): void;
 }
@@ -69,6 +74,7 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #logger: Logger;
+  readonly #options: EventRecorderOptions;
   readonly #queue = new BoundedQueue<Recorded>(QUEUE_MAX);
   readonly #known = new Map<string, Known>();
   readonly #similar = new Map<string, { messages: Set<string>; lastMs: number }>();
@@ -76,11 +82,18 @@ export class ServerEventRecorder implements EventRecorder {
   #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
 
-  constructor(client: Client, clock: Clock, logger: Logger, host = "") {
+  constructor(
+    client: Client,
+    clock: Clock,
+    logger: Logger,
+    host = "",
+    options: EventRecorderOptions = {},
+  ) {
     this.#logger = logger;
     this.#client = client;
     this.#clock = clock;
     this.#host = host;
+    this.#options = options;
   }
 
   record(component: string, note: Note): void {
@@ -92,6 +105,7 @@ export class ServerEventRecorder implements EventRecorder {
     for (;;) {
       const next = await this.#queue.take(signal).catch(() => undefined);
       if (next === undefined) return;
+      await this.#options.waitForTurn?.(this.#clock.nowMs() - next.atMs);
       await this.#send(next, signal).catch((error: unknown) => {
         if (signal.aborted) return;
         this.#logger.error("an event could not be written", { ...fieldsOf(next.note), error });
