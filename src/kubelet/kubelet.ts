@@ -99,7 +99,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   await runPods(parts, signal);
   void runOrphanSweep(parts.orphans, signal);
   void node.imageCollector.run(signal);
-  startLogRotation(options, opened.cri, signal);
+  startLogRotation(options, parts, signal);
   const { clock, logger } = options;
   void runShutdownWatch({ logind, shutdown, clock, logger }, signal);
   options.logger.info("kubelet runs", { node: config.nodeName, pods: parts.pods.cache.size });
@@ -172,12 +172,15 @@ function countPods({ opened, workers, pods, services: { status } }: Parts): void
     pods: () => workers.counted(),
     mirrors: () => [...pods.cache.list()].filter(isMirror).length,
   });
-  opened.measured.countPods(() =>
-    workers.pods().map((pod) => {
-      const current = status.get(pod.metadata.uid ?? "");
-      return current === undefined ? pod : { ...pod, status: current };
-    }),
-  );
+  opened.measured.countPods(() => podsWithStatus(workers, status));
+}
+
+/** With the statuses that the kubelet has decided on. */
+function podsWithStatus(workers: PodWorkers, status: StatusManager): Pod[] {
+  return workers.pods().map((pod) => {
+    const current = status.get(pod.metadata.uid ?? "");
+    return current === undefined ? pod : { ...pod, status: current };
+  });
 }
 
 function watchContainers(
@@ -189,9 +192,11 @@ function watchContainers(
     const uid = services.index.podOf(id);
     if (uid !== undefined) workers.wake(uid);
   };
+  const wasSeen = (id: string, state: number): boolean => services.index.wasSeen(id, state);
   const endpoint = config.runtimeEndpoint;
   const metrics = measured.pleg;
-  void runContainerEvents({ cri, endpoint, clock, random, logger, metrics, onChange }, signal);
+  const parts = { cri, endpoint, clock, random, logger, metrics };
+  void runContainerEvents({ ...parts, onChange, wasSeen }, signal);
 }
 
 /** Registers the node and keeps it up to date: status, lease, plug-ins, eviction. */
@@ -283,14 +288,15 @@ function takePod(
 
 function startLogRotation(
   { config, clock, logger }: KubeletOptions,
-  { runtime }: CriClient,
+  { workers, services: { runtime, paths, status } }: Parts,
   signal: AbortSignal,
 ): void {
   const bytesMax = quantityValue(quantityOf(config.containerLogMaxSize));
   if (bytesMax < 0) return;
   const { containerLogMaxFiles: filesMax, containerLogMonitorMs: checkMs } = config;
-  const logsFolder = config.podLogsDir;
-  void runLogRotation({ runtime, clock, logger, logsFolder, bytesMax, filesMax, checkMs }, signal);
+  const pods = (): Iterable<Pod> => podsWithStatus(workers, status);
+  const limits = { bytesMax, filesMax, checkMs };
+  void runLogRotation({ runtime, clock, logger, paths, pods, ...limits }, signal);
 }
 
 function informer<T extends Node | Pod | Service>(

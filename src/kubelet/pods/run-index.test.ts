@@ -41,9 +41,19 @@ test("run index: containers that the runtime has removed are forgotten", () => {
       { id: "new", sandboxId: "sandbox" },
     ],
   });
-  index.retain("uid", new Set(["sandbox", "new"]));
+  index.retain(
+    "uid",
+    new Map([
+      ["sandbox", 0],
+      ["new", 1],
+    ]),
+  );
   assert.deepEqual(index.known("uid")?.containers, [{ id: "new", sandboxId: "sandbox" }]);
   assert.equal(index.podOf("old"), undefined);
+  assert.equal(index.wasSeen("new", 1), true);
+  assert.equal(index.wasSeen("new", 2), false);
+  assert.equal(index.wasSeen("old", 1), false);
   index.remove("uid");
   assert.equal(index.podOf("new"), undefined);
+  assert.equal(index.wasSeen("new", 1), false);
 });

@@ -30,6 +30,8 @@ export interface ContainerEventsOptions {
   readonly metrics: PlegMetrics;
   /** The container or sandbox of this id changed. */
   onChange(id: string): void;
+  /** Whether the container or sandbox needs no notice, because its pod was decided on in this state. */
+  wasSeen(id: string, state: number): boolean;
 }
 
 const anyMessage = message({ typeUrl: [1, "text"], value: [2, "bytes"] });
@@ -133,9 +135,9 @@ async function runRelist(
   }
 }
 
-/** Reports whatever differs from what was known. */
+/** Reports whatever differs from what was known, unless the pod's worker has seen it already. */
 async function relistOnce(
-  { cri, clock, metrics, onChange }: ContainerEventsOptions,
+  { cri, clock, metrics, onChange, wasSeen }: ContainerEventsOptions,
   known: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
   const startMs = clock.elapsedMs();
@@ -145,7 +147,9 @@ async function relistOnce(
   ]);
   metrics.relisted((clock.elapsedMs() - startMs) / 1000);
   const states = new Map([...containers, ...items].map(({ id, state }) => [id, state]));
-  for (const [id, state] of states) if (known.get(id) !== state) onChange(id);
+  for (const [id, state] of states) {
+    if (known.get(id) !== state && !wasSeen(id, state)) onChange(id);
+  }
   for (const id of known.keys()) if (!states.has(id)) onChange(id);
   return states;
 }
