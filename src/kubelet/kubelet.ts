@@ -192,11 +192,11 @@ function watchContainers(
     const uid = services.index.podOf(id);
     if (uid !== undefined) workers.wake(uid);
   };
-  const wasSeen = (id: string, state: number): boolean => services.index.wasSeen(id, state);
+  const unseen = (states: ReadonlyMap<string, number>): string[] => services.index.unseen(states);
   const endpoint = config.runtimeEndpoint;
   const metrics = measured.pleg;
   const parts = { cri, endpoint, clock, random, logger, metrics };
-  void runContainerEvents({ ...parts, onChange, wasSeen }, signal);
+  void runContainerEvents({ ...parts, onChange, unseen }, signal);
 }
 
 /** Registers the node and keeps it up to date: status, lease, plug-ins, eviction. */

@@ -6,6 +6,7 @@
  * 1. `known` answers only what is complete: after `replace`, until `distrust` or for TRUSTED_MS. Until then
  *    `add` keeps it complete, since only this kubelet creates containers of its pods.
  * 2. `retain` forgets what the runtime has removed, and keeps the state that each of the others was in.
+ * 3. `unseen` finds whatever no worker has decided on, whether its event was lost or never sent.
  */
 import type { KnownRuns } from "#kubelet/runtime/read-pod-runtime.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -64,9 +65,15 @@ export class RunIndex {
     }
   }
 
-  /** Whether a worker has seen the container or sandbox in this state. */
-  wasSeen(id: string, state: number): boolean {
-    return this.#states.get(id) === state;
+  /**
+   * Containers and sandboxes of pods that no worker has seen as the runtime has them now: in another state, or
+   * not there any more. `states`: of everything that the runtime has.
+   */
+  unseen(states: ReadonlyMap<string, number>): string[] {
+    return [...this.#podOf.keys()].filter((id) => {
+      const state = states.get(id);
+      return state === undefined || state !== this.#states.get(id);
+    });
   }
 
   /** Something may have been created that is not known, by a call that failed. */
