@@ -56,6 +56,8 @@ export interface KubeletParts {
   readonly probes: Probes;
   readonly addresses: readonly NodeAddress[];
   readonly volumes: PodVolumes;
+  /** Resolves when it has ended and no event waits any more. */
+  readonly eventsSent: Promise<void>;
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -65,7 +67,11 @@ export function runKubelet(options: KubeletOptions, outer: AbortSignal): Running
     parts = started;
   });
   const done = ready.then(
-    () => untilAborted(signal).then(() => parts?.cri[Symbol.dispose]()),
+    async () => {
+      await untilAborted(signal);
+      await Promise.all([parts?.eventsSent, parts?.status.flushed()]);
+      parts?.cri[Symbol.dispose]();
+    },
     (error: unknown) => {
       if (!signal.aborted) throw error;
     },
@@ -103,11 +109,11 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const { clock, logger } = options;
   void runShutdownWatch({ logind, shutdown, clock, logger }, signal);
   options.logger.info("kubelet runs", { node: config.nodeName, pods: parts.pods.cache.size });
-  const { cri, cgroups, machine } = opened;
+  const { cri, cgroups, machine, eventsSent } = opened;
   const { status, probes, volumes } = services;
   const addresses = nodeAddresses(config.nodeName, opened.hostIps);
   return {
-    ...{ cri, workers, status, probes, cgroups, machine, addresses, volumes },
+    ...{ cri, workers, status, probes, cgroups, machine, addresses, volumes, eventsSent },
     node: keeper,
   };
 }

@@ -43,6 +43,8 @@ export interface OpenedMachine {
   readonly starts: PodStartLatency;
   readonly events: PodEvents;
   readonly concurrentStarts: ConcurrentStarts;
+  /** Resolves after the signal aborted, when no event waits any more. */
+  readonly eventsSent: Promise<void>;
   readonly nodeEvent: NodeEvent;
   /** The kernel limits swap by cgroup. */
   readonly hasSwapController: boolean;
@@ -72,11 +74,11 @@ export async function openMachine(
     config.nodeIps.length > 0 ? config.nodeIps : (await machineAddresses()).slice(0, 1);
   const concurrentStarts = new ConcurrentStarts(clock);
   const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName, {
-    waitForTurn: (ageMs) => concurrentStarts.few(EVENT_DELAY_MAX_MS - Math.max(0, ageMs)),
+    waitForTurn: (ageMs, own) => concurrentStarts.few(EVENT_DELAY_MAX_MS - Math.max(0, ageMs), own),
   });
-  void recorder.run(signal);
+  const eventsSent = recorder.run(signal);
   return {
-    ...{ machine, amounts, hostIps, cgroups, cri, measured, startup, concurrentStarts },
+    ...{ machine, amounts, hostIps, cgroups, cri, measured, startup, concurrentStarts, eventsSent },
     starts: new PodStartLatency(measured.registry, clock),
     paths: { root: config.rootDir, logs: config.podLogsDir },
     events: createPodEvents(recorder),

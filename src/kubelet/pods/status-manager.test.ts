@@ -40,7 +40,7 @@ async function start(podsStarting: number) {
     life.signal,
   );
   const sent = (): string | undefined => pod().status.startTime && pod().status.phase;
-  return { cluster, manager, pod, sent };
+  return { cluster, manager, pod, sent, end: () => life.abort() };
 }
 
 test("pod status: the first status of a pod is sent at once while few pods are being started", async () => {
@@ -75,4 +75,15 @@ test("pod status: a pod that runs, and one that cannot start, is reported at onc
     await cluster.advance("100ms");
     assert.equal(sent(), phase);
   }
+});
+
+test("pod status: a first status that is held back when the kubelet ends is sent then", async () => {
+  const { cluster, manager, pod, sent, end } = await start(5);
+  await using _ = cluster;
+  manager.set(pod(), creating());
+  await cluster.advance("100ms");
+  assert.equal(sent(), undefined);
+  end();
+  await manager.flushed();
+  assert.equal(sent(), "Pending");
 });
