@@ -149,12 +149,15 @@ function leaveCompilersOut(): void {
 
 /**
  * A kubelet does without V8's larger optimizing compiler, which takes 6 MB. With the smaller one, late, the
- * processor time of 60 pods that come and go is the same, and logs are read as fast.
+ * processor time of 60 pods that come and go is the same, and logs are read as fast. The same for WebAssembly
+ * (src/kubelet/server/log/line-mover.ts).
  */
 function compileLater(): void {
   if (NODE_MAJOR < 22) setFlagsFromString("--interrupt-budget=8000000"); // it has the larger one only
   if (NODE_MAJOR < 24) return;
   setFlagsFromString("--no-opt");
+  setFlagsFromString("--no-wasm-tier-up");
+  setFlagsFromString("--no-wasm-dynamic-tiering");
   setFlagsFromString("--invocation-count-for-maglev=4000");
   setFlagsFromString("--invocation-count-for-maglev-osr=1000");
 }

@@ -50,6 +50,27 @@ test("events of one moment are all written, about the object and from the compon
   await cluster[Symbol.asyncDispose]();
 });
 
+test("events that wait for their turn are written when the recorder's signal aborts", async () => {
+  await using cluster = await startCluster();
+  const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
+  const waitForTurn = (_ageMs: number, signal: AbortSignal): Promise<void> =>
+    cluster.clock.sleep(5_000, signal).catch(() => undefined);
+  const options = { waitForTurn };
+  const { client, clock } = cluster;
+  const recorder = new ServerEventRecorder(client, clock, silentLogger, "host", options);
+  const life = new AbortController();
+  const done = recorder.run(life.signal);
+  for (const message of ["a", "b"]) {
+    recorder.record("tester", { about, type: "Normal", reason: "Said", message });
+  }
+  await cluster.settle();
+  assert.deepEqual(cluster.list(eventKind), []);
+  life.abort();
+  await done;
+  const events = cluster.list(eventKind);
+  assert.deepEqual(events.map(({ message }) => message).sort(), ["a", "b"]);
+});
+
 test("the same event again raises its count", async () => {
   const { cluster, say, end } = await setUp();
   for (let i = 0; i < 3; i++) say("again");

@@ -16,6 +16,7 @@ import type { Event, ObjectReference } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import { BoundedQueue } from "#lib/collections/bounded-queue.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -30,12 +31,22 @@ const REFILL_MS = 300_000;
 const MEMORY_MAX = 4_096;
 const TRIES_MAX = 12;
 const RETRY_MS = 10_000;
+/** Events that wait when the signal aborts are sent within this time. */
+const REST_MS_MAX = 1_000;
 
 export interface Note {
   readonly about: KubeObject | ObjectReference;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+}
+
+export interface EventRecorderOptions {
+  /**
+   * Events wait for this before they are sent. `ageMs`: since the event was recorded. Those that wait when the
+   * signal aborts are sent then, before `run` resolves.
+   */
+  waitForTurn?(ageMs: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface EventRecorder {
@@ -69,6 +80,7 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #logger: Logger;
+  readonly #options: EventRecorderOptions;
   readonly #queue = new BoundedQueue<Recorded>(QUEUE_MAX);
   readonly #known = new Map<string, Known>();
   readonly #similar = new Map<string, { messages: Set<string>; lastMs: number }>();
@@ -76,11 +88,18 @@ export class ServerEventRecorder implements EventRecorder {
   #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
 
-  constructor(client: Client, clock: Clock, logger: Logger, host = "") {
+  constructor(
+    client: Client,
+    clock: Clock,
+    logger: Logger,
+    host = "",
+    options: EventRecorderOptions = {},
+  ) {
     this.#logger = logger;
     this.#client = client;
     this.#clock = clock;
     this.#host = host;
+    this.#options = options;
   }
 
   record(component: string, note: Note): void {
@@ -89,14 +108,36 @@ export class ServerEventRecorder implements EventRecorder {
 
   /** Sends what is recorded until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { waitForTurn } = this.#options;
     for (;;) {
       const next = await this.#queue.take(signal).catch(() => undefined);
-      if (next === undefined) return;
-      await this.#send(next, signal).catch((error: unknown) => {
-        if (signal.aborted) return;
-        this.#logger.error("an event could not be written", { ...fieldsOf(next.note), error });
-      });
+      if (next === undefined) break;
+      await waitForTurn?.(this.#clock.nowMs() - next.atMs, signal);
+      if (waitForTurn !== undefined && signal.aborted) {
+        await this.#sendRest(next);
+        return;
+      }
+      await this.#sendOrLog(next, signal);
     }
+    if (waitForTurn !== undefined) await this.#sendRest(undefined);
+  }
+
+  async #sendRest(first: Recorded | undefined): Promise<void> {
+    const work = async (signal: AbortSignal): Promise<void> => {
+      if (first !== undefined) await this.#sendOrLog(first, signal);
+      while (this.#queue.size > 0 && !signal.aborted) {
+        const next = await this.#queue.take();
+        if (next !== undefined) await this.#sendOrLog(next, signal);
+      }
+    };
+    await withTimeout(this.#clock, REST_MS_MAX, work).catch(() => undefined);
+  }
+
+  async #sendOrLog(next: Recorded, signal: AbortSignal): Promise<void> {
+    await this.#send(next, signal).catch((error: unknown) => {
+      if (signal.aborted) return;
+      this.#logger.error("an event could not be written", { ...fieldsOf(next.note), error });
+    });
   }
 
   async #send(recorded: Recorded, signal: AbortSignal): Promise<void> {

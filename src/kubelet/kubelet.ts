@@ -56,6 +56,8 @@ export interface KubeletParts {
   readonly probes: Probes;
   readonly addresses: readonly NodeAddress[];
   readonly volumes: PodVolumes;
+  /** Resolves when it has ended and no event waits any more. */
+  readonly eventsSent: Promise<void>;
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -65,7 +67,11 @@ export function runKubelet(options: KubeletOptions, outer: AbortSignal): Running
     parts = started;
   });
   const done = ready.then(
-    () => untilAborted(signal).then(() => parts?.cri[Symbol.dispose]()),
+    async () => {
+      await untilAborted(signal);
+      await Promise.all([parts?.eventsSent, parts?.status.flushed()]);
+      parts?.cri[Symbol.dispose]();
+    },
     (error: unknown) => {
       if (!signal.aborted) throw error;
     },
@@ -99,15 +105,15 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   await runPods(parts, signal);
   void runOrphanSweep(parts.orphans, signal);
   void node.imageCollector.run(signal);
-  startLogRotation(options, opened.cri, signal);
+  startLogRotation(options, parts, signal);
   const { clock, logger } = options;
   void runShutdownWatch({ logind, shutdown, clock, logger }, signal);
   options.logger.info("kubelet runs", { node: config.nodeName, pods: parts.pods.cache.size });
-  const { cri, cgroups, machine } = opened;
+  const { cri, cgroups, machine, eventsSent } = opened;
   const { status, probes, volumes } = services;
   const addresses = nodeAddresses(config.nodeName, opened.hostIps);
   return {
-    ...{ cri, workers, status, probes, cgroups, machine, addresses, volumes },
+    ...{ cri, workers, status, probes, cgroups, machine, addresses, volumes, eventsSent },
     node: keeper,
   };
 }
@@ -172,12 +178,15 @@ function countPods({ opened, workers, pods, services: { status } }: Parts): void
     pods: () => workers.counted(),
     mirrors: () => [...pods.cache.list()].filter(isMirror).length,
   });
-  opened.measured.countPods(() =>
-    workers.pods().map((pod) => {
-      const current = status.get(pod.metadata.uid ?? "");
-      return current === undefined ? pod : { ...pod, status: current };
-    }),
-  );
+  opened.measured.countPods(() => podsWithStatus(workers, status));
+}
+
+/** With the statuses that the kubelet has decided on. */
+function podsWithStatus(workers: PodWorkers, status: StatusManager): Pod[] {
+  return workers.pods().map((pod) => {
+    const current = status.get(pod.metadata.uid ?? "");
+    return current === undefined ? pod : { ...pod, status: current };
+  });
 }
 
 function watchContainers(
@@ -189,9 +198,11 @@ function watchContainers(
     const uid = services.index.podOf(id);
     if (uid !== undefined) workers.wake(uid);
   };
+  const unseen = (states: ReadonlyMap<string, number>): string[] => services.index.unseen(states);
   const endpoint = config.runtimeEndpoint;
   const metrics = measured.pleg;
-  void runContainerEvents({ cri, endpoint, clock, random, logger, metrics, onChange }, signal);
+  const parts = { cri, endpoint, clock, random, logger, metrics };
+  void runContainerEvents({ ...parts, onChange, unseen }, signal);
 }
 
 /** Registers the node and keeps it up to date: status, lease, plug-ins, eviction. */
@@ -283,14 +294,15 @@ function takePod(
 
 function startLogRotation(
   { config, clock, logger }: KubeletOptions,
-  { runtime }: CriClient,
+  { workers, services: { runtime, paths, status } }: Parts,
   signal: AbortSignal,
 ): void {
   const bytesMax = quantityValue(quantityOf(config.containerLogMaxSize));
   if (bytesMax < 0) return;
   const { containerLogMaxFiles: filesMax, containerLogMonitorMs: checkMs } = config;
-  const logsFolder = config.podLogsDir;
-  void runLogRotation({ runtime, clock, logger, logsFolder, bytesMax, filesMax, checkMs }, signal);
+  const pods = (): Iterable<Pod> => podsWithStatus(workers, status);
+  const limits = { bytesMax, filesMax, checkMs };
+  void runLogRotation({ runtime, clock, logger, paths, pods, ...limits }, signal);
 }
 
 function informer<T extends Node | Pod | Service>(

@@ -11,6 +11,7 @@ import {
   startKubeletServer,
   type TlsLimits,
 } from "#kubelet/server/kubelet-server.ts";
+import { LineMover } from "#kubelet/server/log/line-mover.ts";
 import { CadvisorReader } from "#kubelet/stats/cadvisor/cadvisor-reader.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -91,6 +92,7 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       volumeStats: () => volumes.stats.all(),
       cadvisorMetrics: () => cadvisor.text(),
       probeMetrics: () => probes.counts.text(),
+      lineMover: new LineMover(),
     };
     const { address, tls, tlsLimits = {}, clientCa } = serving;
     const pair = "folder" in tls ? undefined : tls;

@@ -67,7 +67,7 @@ export async function createPodServices(
   return {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, allocations, measured },
     ...{ devices, dra, resources: node.resources, runtime: cri.runtime },
-    ...{ trustBundles, certificates, volumes },
+    ...{ trustBundles, certificates, volumes, concurrentStarts: opened.concurrentStarts },
     index: new RunIndex(clock),
     images: await createPodImages({
       ...{ config, cri, clock, records: node.pullRecords, logger },
@@ -84,6 +84,7 @@ export async function createPodServices(
       {
         ...{ client, clock, random, logger, onSynced: measured.pods.statusSynced },
         apiPod: (uid) => surroundings.apiPod(uid),
+        waitForTurn: (own) => opened.concurrentStarts.few(FIRST_STATUS_DELAY_MAX_MS, own),
       },
       signal,
     ),
@@ -97,6 +98,9 @@ export async function createPodServices(
     services: () => surroundings.services(),
   };
 }
+
+/** So long the first status of a pod gives way to pods that are being started. */
+const FIRST_STATUS_DELAY_MAX_MS = 5_000;
 
 function nodeFacts(
   { config, client }: KubeletOptions,

@@ -23,9 +23,13 @@ import {
 import { type NodeAmounts, nodeAmounts } from "#kubelet/node/node-amounts.ts";
 import { type NodeEvent, nodeEventsOf } from "#kubelet/node/node-events.ts";
 import { addNodeStartup, type NodeStartup } from "#kubelet/node/node-startup.ts";
+import { ConcurrentStarts } from "#kubelet/pods/concurrent-starts.ts";
 import { createPodEvents, type PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { PodPaths } from "#kubelet/pods/pod-paths.ts";
 import { PodStartLatency } from "#kubelet/pods/pod-start-latency.ts";
+
+/** So long events give way to pods that are being started. */
+const EVENT_DELAY_MAX_MS = 5_000;
 
 export interface OpenedMachine {
   readonly machine: MachineFacts;
@@ -38,6 +42,9 @@ export interface OpenedMachine {
   readonly startup: NodeStartup;
   readonly starts: PodStartLatency;
   readonly events: PodEvents;
+  readonly concurrentStarts: ConcurrentStarts;
+  /** Resolves after the signal aborted, when no event waits any more. */
+  readonly eventsSent: Promise<void>;
   readonly nodeEvent: NodeEvent;
   /** The kernel limits swap by cgroup. */
   readonly hasSwapController: boolean;
@@ -65,10 +72,13 @@ export async function openMachine(
   await prepareCgroups(cgroups, config, amounts);
   const hostIps =
     config.nodeIps.length > 0 ? config.nodeIps : (await machineAddresses()).slice(0, 1);
-  const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName);
-  void recorder.run(signal);
+  const concurrentStarts = new ConcurrentStarts(clock);
+  const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName, {
+    waitForTurn: (ageMs, own) => concurrentStarts.few(EVENT_DELAY_MAX_MS - Math.max(0, ageMs), own),
+  });
+  const eventsSent = recorder.run(signal);
   return {
-    ...{ machine, amounts, hostIps, cgroups, cri, measured, startup },
+    ...{ machine, amounts, hostIps, cgroups, cri, measured, startup, concurrentStarts, eventsSent },
     starts: new PodStartLatency(measured.registry, clock),
     paths: { root: config.rootDir, logs: config.podLogsDir },
     events: createPodEvents(recorder),

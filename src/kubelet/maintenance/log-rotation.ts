@@ -12,27 +12,22 @@ import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import type { Pod } from "#api/generated/core.v1.ts";
 import { listFolder } from "#host/files.ts";
-import { CONTAINER_STATE, type CriContainer } from "#kubelet/cri/container-messages.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import { decideLogFiles, rotationStamp } from "#kubelet/decide/node/log-files.ts";
-import {
-  CONTAINER_NAME,
-  POD_NAME,
-  POD_NAMESPACE,
-  POD_UID,
-  RESTART_COUNT,
-} from "#kubelet/runtime/labels.ts";
+import { type PodPaths, podLogFolder } from "#kubelet/pods/pod-paths.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 
 export interface LogRotationOptions {
-  readonly runtime: Pick<RuntimeService, "listContainers" | "reopenContainerLog">;
+  readonly runtime: Pick<RuntimeService, "reopenContainerLog">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** `/var/log/pods` */
-  readonly logsFolder: string;
+  readonly paths: PodPaths;
+  /** With their latest statuses: which containers run need not be asked from the runtime. */
+  pods(): Iterable<Pod>;
   readonly bytesMax: number;
   readonly filesMax: number;
   readonly checkMs: number;
@@ -57,24 +52,33 @@ export async function runLogRotation(
 /** Looks at every running container once. */
 async function rotateLogs(options: LogRotationOptions): Promise<void> {
   const { runtime, logger, bytesMax } = options;
-  const filter = { state: { state: CONTAINER_STATE.RUNNING } };
-  const { containers } = await runtime.listContainers({ filter });
-  for (const container of containers) {
-    const log = logPathOf(options.logsFolder, container);
+  for (const { log, containerId } of [...options.pods()].flatMap((pod) =>
+    runningLogs(pod, options),
+  )) {
     try {
       const size = await sizeOf(log);
-      if (size === undefined) await runtime.reopenContainerLog({ containerId: container.id });
-      else if (size >= bytesMax) await rotate(log, container.id, options);
+      if (size === undefined) await runtime.reopenContainerLog({ containerId });
+      else if (size >= bytesMax) await rotate(log, containerId, options);
     } catch (error) {
       logger.warn("a container's log was not rotated", { log, why: messageOf(error) });
     }
   }
 }
 
-function logPathOf(logsFolder: string, { labels, annotations, metadata }: CriContainer): string {
-  const pod = `${labels[POD_NAMESPACE]}_${labels[POD_NAME]}_${labels[POD_UID]}`;
-  const run = annotations[RESTART_COUNT] ?? String(metadata?.attempt ?? 0);
-  return join(logsFolder, pod, labels[CONTAINER_NAME] ?? "", `${run}.log`);
+/** The log files that are written, by the statuses of the pod's containers. */
+function runningLogs(
+  pod: Pod,
+  { paths }: LogRotationOptions,
+): { readonly log: string; readonly containerId: string }[] {
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = pod.status ?? {};
+  const all = [initContainerStatuses, containerStatuses, ephemeralContainerStatuses];
+  return all.flatMap((statuses) =>
+    (statuses ?? []).flatMap(({ name, state, restartCount, containerID = "" }) => {
+      if (state?.running === undefined || containerID === "") return [];
+      const containerId = containerID.slice(containerID.indexOf("://") + 3);
+      return [{ log: join(podLogFolder(paths, pod), name, `${restartCount}.log`), containerId }];
+    }),
+  );
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

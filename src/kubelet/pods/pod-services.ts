@@ -24,6 +24,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { Admission } from "./admission.ts";
+import type { ConcurrentStarts } from "./concurrent-starts.ts";
 import type { PodEvents } from "./pod-events.ts";
 import type { PodPaths } from "./pod-paths.ts";
 import type { RunIndex } from "./run-index.ts";
@@ -79,6 +80,7 @@ export interface PodServices {
   readonly resources: Pick<ResourceManagers, "cpus" | "memory">;
   readonly status: StatusManager;
   readonly events: PodEvents;
+  readonly concurrentStarts: ConcurrentStarts;
   readonly probes: Probes;
   readonly messages: TerminationMessages;
   readonly index: RunIndex;

@@ -19,7 +19,7 @@ import type { CountedPod } from "#kubelet/node/pod-counts.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { PodResize } from "#kubelet/resize/pod-resize.ts";
 import { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
-import { findPodRuns, readPodRuntime } from "#kubelet/runtime/read-pod-runtime.ts";
+import { findPodRuns, readPodRuntime, statesOf } from "#kubelet/runtime/read-pod-runtime.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Timer } from "#lib/time/clock.ts";
@@ -226,8 +226,7 @@ export class PodWorker {
       index.replace(this.uid, runs);
     }
     const runtime = await readPodRuntime(cri, runs, messages, this.#signal);
-    const ids = [...runtime.sandboxes, ...runtime.runs].map(({ id }) => id);
-    index.retain(this.uid, new Set(ids));
+    index.retain(this.uid, statesOf(runtime));
     return runtime;
   }
 

@@ -5,7 +5,8 @@
  * Promises:
  * 1. `known` answers only what is complete: after `replace`, until `distrust` or for TRUSTED_MS. Until then
  *    `add` keeps it complete, since only this kubelet creates containers of its pods.
- * 2. `retain` forgets what the runtime has removed.
+ * 2. `retain` forgets what the runtime has removed, and keeps the state that each of the others was in.
+ * 3. `unseen` finds whatever no worker has decided on, whether its event was lost or never sent.
  */
 import type { KnownRuns } from "#kubelet/runtime/read-pod-runtime.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -23,6 +24,8 @@ export class RunIndex {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #podOf = new Map<string, string>();
   readonly #entries = new Map<string, Entry>();
+  /** As a worker has last seen them: `ContainerState` or `PodSandboxState` of CRI. */
+  readonly #states = new Map<string, number>();
 
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
@@ -46,16 +49,31 @@ export class RunIndex {
     this.#entry(uid).trustedUntilMs = this.#clock.elapsedMs() + TRUSTED_MS;
   }
 
-  /** Of what is known, only these are left. */
-  retain(uid: string, ids: ReadonlySet<string>): void {
+  /** Of what is known, only these are left, in these states. */
+  retain(uid: string, states: ReadonlyMap<string, number>): void {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return;
     for (const id of [...entry.sandboxIds, ...entry.containers.keys()]) {
-      if (ids.has(id)) continue;
+      const state = states.get(id);
+      if (state !== undefined) {
+        this.#states.set(id, state);
+        continue;
+      }
       entry.sandboxIds.delete(id);
       entry.containers.delete(id);
-      this.#podOf.delete(id);
+      this.#forget(id);
     }
+  }
+
+  /**
+   * Containers and sandboxes of pods that no worker has seen as the runtime has them now: in another state, or
+   * not there any more. `states`: of everything that the runtime has.
+   */
+  unseen(states: ReadonlyMap<string, number>): string[] {
+    return [...this.#podOf.keys()].filter((id) => {
+      const state = states.get(id);
+      return state === undefined || state !== this.#states.get(id);
+    });
   }
 
   /** Something may have been created that is not known, by a call that failed. */
@@ -66,7 +84,7 @@ export class RunIndex {
   remove(uid: string): void {
     const { sandboxIds = [], containers = new Map<string, string>() } =
       this.#entries.get(uid) ?? {};
-    for (const id of [...sandboxIds, ...containers.keys()]) this.#podOf.delete(id);
+    for (const id of [...sandboxIds, ...containers.keys()]) this.#forget(id);
     this.#entries.delete(uid);
   }
 
@@ -82,6 +100,11 @@ export class RunIndex {
       sandboxIds: [...entry.sandboxIds],
       containers: [...entry.containers].map(([id, sandboxId]) => ({ id, sandboxId })),
     };
+  }
+
+  #forget(id: string): void {
+    this.#podOf.delete(id);
+    this.#states.delete(id);
   }
 
   #entry(uid: string): Entry {

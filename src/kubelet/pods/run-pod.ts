@@ -73,14 +73,16 @@ export async function runPod(
   }
   const due = dueStarts(run, actions, services);
   if (due.containers.length > 0 || actions.createSandbox !== undefined) {
-    await prepare(pod, services);
-    await prepareClaims(pod, services);
-    // The runtime looks for the images while it makes the sandbox. Pulls wait for the sandbox.
-    const images = new Map(
-      due.containers.map((one) => [one.name, findImage(one, services, signal)]),
-    );
-    const sandbox = await ensureSandbox(run, actions, services);
-    await startAll(run, due.containers, { ...sandbox, images }, volumes, services, signal);
+    await services.concurrentStarts.count(async () => {
+      await prepare(pod, services);
+      await prepareClaims(pod, services);
+      // The runtime looks for the images while it makes the sandbox. Pulls wait for the sandbox.
+      const images = new Map(
+        due.containers.map((one) => [one.name, findImage(one, services, signal)]),
+      );
+      const sandbox = await ensureSandbox(run, actions, services);
+      await startAll(run, due.containers, { ...sandbox, images }, volumes, services, signal);
+    });
     again();
   }
   return min(refresh, resizeAtMs, due.wakeAtMs);

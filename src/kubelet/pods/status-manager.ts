@@ -9,6 +9,9 @@
  * 3. What others have changed in a status, as the node lifecycle controller does with the condition Ready
  *    of pods on a node that it thinks lost, is put right with the next `set`.
  * 4. `finish` deletes the pod object for good, after its last status was sent.
+ * 5. The first status of a pod, which only says that its containers are being created, may be held back while
+ *    many pods are being started (`waitForTurn`). Any other status is sent at once, instead of it, and one that is
+ *    held back when the signal aborts is sent then.
  */
 import type { Pod, PodStatus } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -16,9 +19,17 @@ import type { Client } from "#client/client.ts";
 import { isStatusChange } from "#kubelet/decide/status-change.ts";
 import { statusPatch } from "#kubelet/decide/status-patch.ts";
 import { Backoff } from "#lib/async/backoff.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+
+/** Waiting reasons of containers of a new pod. */
+const CREATING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
+/** Pods that came at once are all counted after this time. */
+const COUNTED_MS = 20;
+/** When the kubelet ends, a status that was held back is sent within this time. */
+const HELD_MS_MAX = 1_000;
 
 export interface StatusManagerOptions {
   readonly client: Client;
@@ -29,6 +40,8 @@ export interface StatusManagerOptions {
   apiPod(uid: string): Pod | undefined;
   /** So long after it had changed, a status was with the server. */
   onSynced?(seconds: number): void;
+  /** The first status of a pod waits for this. */
+  waitForTurn?(signal: AbortSignal): Promise<void>;
 }
 
 interface Entry {
@@ -41,6 +54,8 @@ interface Entry {
   changedMs: number | undefined;
   finish: "no" | "wanted" | "done";
   running: Promise<void> | undefined;
+  /** Ends the wait of the first status. */
+  hold: AbortController | undefined;
 }
 
 export class StatusManager {
@@ -76,11 +91,12 @@ export class StatusManager {
     const uid = pod.metadata.uid ?? "";
     const entry = this.#entries.get(uid) ?? {
       ...{ pod, status, sent: undefined, isDirty: false, finish: "no", running: undefined },
-      changedMs: undefined,
+      ...{ changedMs: undefined, hold: undefined },
     };
     this.#entries.set(uid, entry);
     entry.pod = pod;
     entry.status = status;
+    if (!isBeingCreated(status)) entry.hold?.abort();
     entry.isDirty = true;
     entry.changedMs ??= this.#options.clock.elapsedMs();
     this.#start(uid, entry);
@@ -91,6 +107,7 @@ export class StatusManager {
     const entry = this.#entries.get(pod.metadata.uid ?? "");
     if (entry === undefined || entry.finish !== "no") return;
     entry.finish = "wanted";
+    entry.hold?.abort();
     entry.isDirty = true;
     this.#start(pod.metadata.uid ?? "", entry);
   }
@@ -140,7 +157,28 @@ export class StatusManager {
     }
   }
 
+  /** The pods of a burst have been counted when it ends. True if the signal aborted meanwhile. */
+  async #waitForTurn(uid: string, entry: Entry): Promise<boolean> {
+    const { waitForTurn, clock } = this.#options;
+    const isFirst = this.#options.apiPod(uid)?.status.startTime === undefined;
+    if (waitForTurn === undefined || !isFirst || entry.sent !== undefined) return false;
+    if (!isBeingCreated(entry.status) || entry.finish !== "no") return false;
+    entry.hold = new AbortController();
+    const signal = AbortSignal.any([this.#signal, entry.hold.signal]);
+    await clock.sleep(COUNTED_MS, signal).catch(() => undefined);
+    if (!signal.aborted) await waitForTurn(signal);
+    entry.hold = undefined;
+    return this.#signal.aborted;
+  }
+
   async #send(uid: string, entry: Entry): Promise<void> {
+    if (await this.#waitForTurn(uid, entry)) {
+      const { clock } = this.#options;
+      await withTimeout(clock, HELD_MS_MAX, (own) => this.#sendNow(uid, entry, own));
+    } else await this.#sendNow(uid, entry, this.#signal);
+  }
+
+  async #sendNow(uid: string, entry: Entry, signal: AbortSignal): Promise<void> {
     const pod = this.#options.apiPod(uid);
     if (pod === undefined) return; // deleted, or a mirror that is not there yet: see resend
     const { namespace, name = "", uid: apiUid = "" } = pod.metadata;
@@ -155,7 +193,7 @@ export class StatusManager {
         "strategic",
         { metadata: { uid: apiUid }, status: patch },
         { subresource: "status" },
-        this.#signal,
+        signal,
       );
       if (!answer.ok) {
         const { code = 0, message } = answer.status;
@@ -174,13 +212,22 @@ export class StatusManager {
       podKind,
       { namespace, name },
       { uid: apiUid, gracePeriodSeconds: 0 },
-      this.#signal,
+      signal,
     );
     if (!gone.ok && gone.status.code !== 404 && gone.status.code !== 409) {
       throw new Error(gone.status.message);
     }
     entry.finish = "done";
   }
+}
+
+/** It says nothing but that the containers of a new pod are being created. */
+function isBeingCreated(status: PodStatus): boolean {
+  const { phase, podIP, initContainerStatuses = [], containerStatuses = [] } = status;
+  if (phase !== "Pending" || podIP !== undefined || containerStatuses.length === 0) return false;
+  return [...initContainerStatuses, ...containerStatuses].every(({ state }) =>
+    CREATING.has(state?.waiting?.reason ?? ""),
+  );
 }
 
 /**

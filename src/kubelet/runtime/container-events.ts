@@ -30,6 +30,8 @@ export interface ContainerEventsOptions {
   readonly metrics: PlegMetrics;
   /** The container or sandbox of this id changed. */
   onChange(id: string): void;
+  /** Of the containers and sandboxes of pods, those that were not decided on in these states. */
+  unseen(states: ReadonlyMap<string, number>): Iterable<string>;
 }
 
 const anyMessage = message({ typeUrl: [1, "text"], value: [2, "bytes"] });
@@ -70,7 +72,7 @@ export async function runContainerEvents(
       logger.debug("container events are followed again", { error });
     }
     await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
-    await relistOnce(options, new Map()).catch(() => undefined);
+    await relistOnce(options).catch(() => undefined);
   }
 }
 
@@ -125,19 +127,21 @@ async function runRelist(
   periodMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  let known = new Map<string, number>();
   while (!signal.aborted) {
     await options.clock.sleep(periodMs, signal).catch(() => undefined);
     if (signal.aborted) return;
-    known = await relistOnce(options, known).catch(() => known);
+    await relistOnce(options).catch(() => undefined);
   }
 }
 
-/** Reports whatever differs from what was known. */
-async function relistOnce(
-  { cri, clock, metrics, onChange }: ContainerEventsOptions,
-  known: ReadonlyMap<string, number>,
-): Promise<Map<string, number>> {
+/** Reports whatever the runtime has in another state than a pod's worker has seen, and what it has lost. */
+async function relistOnce({
+  cri,
+  clock,
+  metrics,
+  onChange,
+  unseen,
+}: ContainerEventsOptions): Promise<void> {
   const startMs = clock.elapsedMs();
   const [{ containers }, { items }] = await Promise.all([
     cri.runtime.listContainers({}),
@@ -145,7 +149,5 @@ async function relistOnce(
   ]);
   metrics.relisted((clock.elapsedMs() - startMs) / 1000);
   const states = new Map([...containers, ...items].map(({ id, state }) => [id, state]));
-  for (const [id, state] of states) if (known.get(id) !== state) onChange(id);
-  for (const id of known.keys()) if (!states.has(id)) onChange(id);
-  return states;
+  for (const id of unseen(states)) onChange(id);
 }

@@ -125,6 +125,15 @@ async function containerRun(
   };
 }
 
+/** The states of CRI by the ids of sandboxes and containers. */
+export function statesOf({ sandboxes, runs }: PodRuntime): ReadonlyMap<string, number> {
+  const { READY, NOTREADY } = SANDBOX_STATE;
+  return new Map([
+    ...sandboxes.map(({ id, isReady }) => [id, isReady ? READY : NOTREADY] as const),
+    ...runs.map(({ id, state }) => [id, STATES.indexOf(state)] as const),
+  ]);
+}
+
 function newestFirst(a: { createdMs: number }, b: { createdMs: number }): number {
   return b.createdMs - a.createdMs;
 }

@@ -10,7 +10,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
-import { flushed } from "#lib/async/flushed.ts";
 import { messageOf } from "#lib/caught.ts";
 import { startHttpServer } from "#lib/http/start-http-server.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -18,6 +17,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { verifiedSubject } from "#pki/verified-subject.ts";
 import type { Access, Credentials } from "./access/access.ts";
 import { type KubeletAnswer, textAnswer } from "./answer.ts";
+import { sendChunks } from "./chunked-body.ts";
 import type { KubeletView } from "./kubelet-view.ts";
 import { answerRoute } from "./routes.ts";
 import { joinRuntime, refuse } from "./streams/join-runtime.ts";
@@ -123,12 +123,7 @@ export async function sendAnswer(reply: ServerResponse, body: KubeletAnswer): Pr
     return;
   }
   reply.writeHead(200, { "content-type": "text/plain" });
-  reply.flushHeaders();
-  for await (const chunk of body.chunks) {
-    await flushed(reply, chunk);
-    if (reply.destroyed) return;
-  }
-  reply.end();
+  await sendChunks(reply, body.chunks);
 }
 
 async function upgrade(

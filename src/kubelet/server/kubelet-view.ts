@@ -3,6 +3,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
 import type { NamedVolumeStats } from "#kubelet/volumes/volume-stats.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import type { LineMover } from "./log/line-mover.ts";
 
 export interface KubeletView {
   readonly nodeName: string;
@@ -30,6 +31,8 @@ export interface KubeletView {
   cadvisorMetrics(): Promise<string>;
   /** The text of `/metrics/probes`. */
   probeMetrics(): string;
+  /** For logs that are large. */
+  readonly lineMover?: LineMover;
 }
 
 export function podNamed(view: KubeletView, namespace: string, name: string): Pod | undefined {

@@ -40,7 +40,7 @@ export async function containerLogRoute(
       );
     return {
       form: "stream",
-      chunks: readContainerLog({ path, options, isRunning, clock, signal }),
+      chunks: readContainerLog({ path, options, isRunning, clock, signal, mover: view.lineMover }),
     };
   } catch (error) {
     return textAnswer(400, messageOf(error));

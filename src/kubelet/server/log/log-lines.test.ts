@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, test } from "vitest";
+import { LineMover } from "./line-mover.ts";
 import { LogLines } from "./log-lines.ts";
 
 const FILE = [
@@ -85,4 +86,32 @@ describe("container log", () => {
       }),
     );
   });
+
+  test("a large block with a LineMover: the text is that of the same lines one by one", () => {
+    const mover = new LineMover();
+    const line = fc.oneof(
+      { weight: 8, arbitrary: fc.nat(200).map((n) => usual("F", "x".repeat(n))) },
+      { weight: 1, arbitrary: fc.nat(40).map((n) => usual("P", "part".repeat(n))) },
+      fc.constantFrom(...USUAL.split("\n"), ...FILE.split("\n")),
+      // The time of the second ends where that of a usual line would, counted from the first.
+      fc.constant("2030-01 stdout F a\n2030-01010Z stdout F not usual"),
+    );
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 300, maxLength: 400 }), fc.nat(50), (all, cut) => {
+        const filler = Array.from({ length: 200 }, () => usual("F", "f".repeat(99)));
+        const file = Buffer.from(`${[...all, ...filler].join("\n")}\n`);
+        const bytes = file.subarray(0, file.length - cut);
+        const plain = new LogLines({ timestamps: false, stream: "All" });
+        const fast = new LogLines({ timestamps: false, stream: "All" }, mover);
+        const want = Buffer.from(plain.add(Buffer.from(bytes))).toString();
+        assert.equal(Buffer.from(fast.add(Buffer.from(bytes))).toString(), want);
+        assert.deepEqual(Buffer.from(fast.rest), Buffer.from(plain.rest));
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
+
+function usual(tag: string, content: string): string {
+  return `2030-01-01T00:00:00.123456789Z stdout ${tag} ${content}`;
+}

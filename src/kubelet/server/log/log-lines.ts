@@ -4,17 +4,16 @@
  * text is a full line (F) or a part of one (P).
  *
  * It works on whole blocks of bytes, because logs can be large: a line costs one search and one move
- * within the block, and makes no strings unless the time of the line is asked for. Nothing is copied from
- * one block to the next: whoever reads the file puts the rest of a block before what it reads next.
+ * within the block, and makes no strings unless the time of the line is asked for. A LineMover does that for
+ * the usual lines of large blocks. Nothing is copied from one block to the next: whoever reads the file puts
+ * the rest of a block before what it reads next.
  */
+import type { LineMover } from "./line-mover.ts";
 import type { LogOptions } from "./log-options.ts";
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const PARTIAL = 0x50;
-const FULL = 0x46;
-/** Behind `2016-10-06T00:17:09.669794202Z stdout F `. */
-const USUAL_TEXT = 40;
 const Z = 0x5a;
 /** `stdout` and `stderr` differ in their fourth letter. */
 const STDERR_LETTER = 0x65;
@@ -26,34 +25,42 @@ export class LogLines {
   /** Lines come in order of time: after the first that is late enough all are. */
   #isLateEnough: boolean;
 
+  readonly #mover: LineMover | undefined;
+
   /** The line at the end of the last block whose end has not been read: the next block begins with it. */
   rest: Uint8Array = new Uint8Array();
 
-  constructor(options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">) {
+  constructor(options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">, mover?: LineMover) {
     this.#options = options;
+    this.#mover = mover;
     this.#isLateEnough = options.sinceMs === undefined;
   }
 
   /** The text of the complete lines in this block, which is moved to its begin. */
   add(block: Buffer): Uint8Array {
     // A plain array: its methods need no optimizing compiler to be fast, as a Buffer's do.
-    const bytes = new Uint8Array(block.buffer, block.byteOffset, block.length);
+    const own = new Uint8Array(block.buffer, block.byteOffset, block.length);
     const { timestamps, stream } = this.#options;
-    const takesAll = !timestamps && stream === "All" && this.#isLateEnough;
+    const mover = timestamps || stream !== "All" ? undefined : this.#mover;
+    const loaded = mover?.load(own);
+    const bytes = loaded ?? own;
     let length = 0;
     let start = 0;
     for (;;) {
+      if (mover !== undefined && loaded !== undefined && this.#isLateEnough) {
+        const moved = mover.move(start, bytes.length, length);
+        if (moved.start > start) this.#inLine = false;
+        start = moved.start;
+        length = moved.at;
+      }
       const end = bytes.indexOf(NEWLINE, start);
       if (end === -1) break;
-      if (takesAll && isUsual(bytes, start, end)) {
-        bytes.copyWithin(length, start + USUAL_TEXT, end + 1);
-        length += end + 1 - start - USUAL_TEXT;
-        this.#inLine = false;
-      } else length += this.#moveLine(bytes, start, end, length);
+      length += this.#moveLine(bytes, start, end, length);
       start = end + 1;
     }
-    this.rest = bytes.subarray(start);
-    return bytes.subarray(0, length);
+    if (loaded !== undefined) own.set(bytes.subarray(0, length));
+    this.rest = own.subarray(start);
+    return own.subarray(0, length);
   }
 
   /** Moves one line without its newline in the file; returns how many bytes were written. */
@@ -90,17 +97,6 @@ export class LogLines {
     }
     return this.#isLateEnough;
   }
-}
-
-/** A full line with a time of 30 bytes, as nearly all are: its text begins at USUAL_TEXT. */
-function isUsual(bytes: Uint8Array, start: number, end: number): boolean {
-  return (
-    end >= start + USUAL_TEXT &&
-    bytes[start + 30] === SPACE &&
-    bytes[start + 29] === Z &&
-    bytes[start + 38] === FULL &&
-    hasStream(bytes, start + 31)
-  );
 }
 
 /** Runtimes write nine digits after the point, and UTC: 30 bytes. Others are searched for. */

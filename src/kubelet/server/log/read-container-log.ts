@@ -11,6 +11,7 @@ import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Clock } from "#lib/time/clock.ts";
+import type { LineMover } from "./line-mover.ts";
 import { LogLines } from "./log-lines.ts";
 import type { LogOptions } from "./log-options.ts";
 
@@ -28,12 +29,13 @@ export interface ReadLogOptions {
   isRunning(): Promise<boolean>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly mover?: LineMover | undefined;
 }
 
 export async function* readContainerLog(request: ReadLogOptions): AsyncGenerator<Uint8Array, void> {
   const { path, options, signal } = request;
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
-  const lines = new LogLines(options);
+  const lines = new LogLines(options, request.mover);
   const file = new LogFile(path);
   const changes = options.follow ? new FileChanges(path, request.clock, signal) : undefined;
   try {
