@@ -38,7 +38,6 @@ export function inProcessTransport(
   /** Shared by all clients of the process; without it every call begins at once. */
   turns?: TurnLimit,
 ): Transport {
-  const begun = turns?.flow();
   const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
     const answer = await handle({
@@ -56,7 +55,7 @@ export function inProcessTransport(
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
-      const turn = target.kind.names.plural === LEASES ? undefined : begun?.();
+      const turn = target.kind.names.plural === LEASES ? undefined : turns?.begin();
       if (turn !== undefined) await turn;
       const question = {
         method: METHODS[verb],

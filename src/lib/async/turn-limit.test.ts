@@ -28,21 +28,3 @@ test("turn limit: a caller in a later turn does not wait when nothing else does"
   for (let turn = 0; turn < 4; turn++) await nextTurn();
   assert.equal(limit.begin(), undefined);
 });
-
-test("turn limit: a flow with one call goes on before the waiting calls of a busy flow", async () => {
-  const limit = new TurnLimit(2);
-  const [busy, quiet] = [limit.flow(), limit.flow()];
-  const begun: string[] = [];
-  const calls = Array.from({ length: 6 }, async (_, n) => {
-    await busy();
-    begun.push(`busy ${n}`);
-  });
-  calls.push(
-    (async () => {
-      await quiet();
-      begun.push("quiet");
-    })(),
-  );
-  await Promise.all(calls);
-  assert.deepEqual(begun, ["busy 0", "busy 1", "busy 2", "quiet", "busy 3", "busy 4", "busy 5"]);
-});
