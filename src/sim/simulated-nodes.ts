@@ -63,7 +63,8 @@ export interface SimulatedNode {
   readonly index: number;
   node: Node;
   failure: Failure | undefined;
-  lease: Lease | undefined;
+  /** Undefined while it is not known whether there is one. */
+  lease: Lease | "none" | undefined;
 }
 
 export class SimulatedNodes {
@@ -71,6 +72,8 @@ export class SimulatedNodes {
   readonly #informer: Informer<Node>;
   readonly #nodes = new Map<string, SimulatedNode>();
   readonly #names = new Map<number, string>();
+  /** Nodes whose creation was sent and that the watch has not shown yet. */
+  readonly #created = new Set<string>();
   readonly #leases: WorkQueue<string>;
   readonly #reports: WorkQueue<string>;
   readonly #leaseTimes: TimerWheel<string>;
@@ -138,9 +141,15 @@ export class SimulatedNodes {
     const worker = async (): Promise<void> => {
       for (let index = missing.pop(); index !== undefined; index = missing.pop()) {
         const name = `${NODE_PREFIX}${index}`;
-        const node = simulatedNode(name, index, template, endpoint, clock.nowMs());
-        const answer = await client.create(nodeKind, node, {}, signal);
-        if (!answer.ok && answer.status.reason !== "AlreadyExists") {
+        const nowMs = clock.nowMs();
+        const node = simulatedNode(name, index, template, endpoint, nowMs);
+        // As a kubelet that is ready from the start: its first report would only repeat it.
+        const status = simulatedStatus(node, index, template, endpoint, nowMs);
+        this.#created.add(name);
+        const answer = await client.create(nodeKind, { ...node, status }, {}, signal);
+        if (answer.ok) continue;
+        this.#created.delete(name);
+        if (answer.status.reason !== "AlreadyExists") {
           throw new Error(`node ${name}: ${answer.status.message}`);
         }
       }
@@ -166,12 +175,16 @@ export class SimulatedNodes {
     const known = this.#nodes.get(name);
     if (known === undefined || known.node.metadata.uid !== next.metadata.uid) {
       const index = known?.index ?? this.#indexOf(next);
-      this.#nodes.set(name, { index, node: next, failure, lease: undefined });
+      const isCreated = this.#created.delete(name);
+      const lease = isCreated ? "none" : undefined;
+      this.#nodes.set(name, { index, node: next, failure, lease });
       this.#names.set(index, name);
-      if (failure !== "unreachable") this.#reports.add(name);
+      if (isCreated) this.#reportTimes.set(name, this.#reportMs);
+      else if (failure !== "unreachable") this.#reports.add(name);
       // Those that were there before are renewed one after the other, not all at once.
       const spreadMs = this.#renewMs() * this.#options.random.next();
-      if (known === undefined && next.status.conditions === undefined) this.#leases.add(name);
+      const isNew = known === undefined && next.status.conditions === undefined;
+      if (isCreated || isNew) this.#leases.add(name);
       else this.#leaseTimes.set(name, Math.min(spreadMs, 1_000));
       onBack(name);
       return;
@@ -212,6 +225,10 @@ export class SimulatedNodes {
     return Math.max(this.#options.renewMs, Math.min(spreadMs, RENEW_MAX_MS));
   }
 
+  get #reportMs(): number {
+    return this.#options.renewMs * RENEWALS_PER_REPORT;
+  }
+
   async #renew(name: string, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
     const known = this.#nodes.get(name);
@@ -219,10 +236,10 @@ export class SimulatedNodes {
     const key = { namespace: LEASE_NAMESPACE, name };
     if (known.lease === undefined) {
       const found = await client.get(leaseKind, key, signal);
-      if (found.ok) known.lease = found.value;
-      else if (found.status.code !== 404) throw new Error(found.status.message);
+      if (!found.ok && found.status.code !== 404) throw new Error(found.status.message);
+      known.lease = found.ok ? found.value : "none";
     }
-    const { lease } = known;
+    const lease = known.lease === "none" ? undefined : known.lease;
     const next = leaseOf(known.node, lease, clock.nowMs());
     const answer =
       lease === undefined
@@ -239,7 +256,7 @@ export class SimulatedNodes {
     if (known === undefined || known.failure === "unreachable") return;
     const { node, index } = known;
     const status = simulatedStatus(node, index, template, endpoint, clock.nowMs());
-    this.#reportTimes.set(name, this.#options.renewMs * RENEWALS_PER_REPORT);
+    this.#reportTimes.set(name, this.#reportMs);
     if (isEqual(status, node.status)) return;
     const body = { ...node, status };
     const answer = await client.update(nodeKind, body, { subresource: "status" }, signal);

@@ -42,8 +42,11 @@ import { parseUpFlags, type UpFlags, upOptions } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
 const HOST = "in-process";
-/** Calls of components that begin in one turn of the event loop: about ten milliseconds of work. */
-const CALLS_PER_TURN = 32;
+/**
+ * Calls of components that begin in one turn of the event loop: with what follows from them about ten
+ * milliseconds of work. With more, requests from outside wait longer while a cluster is busy.
+ */
+const CALLS_PER_TURN = 12;
 
 export const upCommand: Command = {
   name: "up",

@@ -66,10 +66,11 @@ export function measureZones({
     })();
     return ({ state: { nodes }, outcome, refused, seconds: took }) => {
       seconds.observe(took);
-      for (const node of nodes) evictions(zoneOf(node));
-      if (refused !== undefined) return;
+      for (const zone of new Set(nodes.map(zoneOf))) evictions(zone);
+      const updated = objectsOf(outcome, "update", nodeKind);
+      if (refused !== undefined || updated.length === 0) return;
       const before = new Map(nodes.map((node) => [node.metadata.name, drives(node)]));
-      for (const node of objectsOf(outcome, "update", nodeKind))
+      for (const node of updated)
         if (drives(node) && before.get(node.metadata.name) === false)
           evictions(zoneOf(node)).add(1);
     };

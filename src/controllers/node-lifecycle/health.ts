@@ -30,6 +30,8 @@ import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { readyStatus, schedulingTaints, withTaints } from "./taints.ts";
 
 const LEASES = "kube-node-lease";
+/** Thousands of nodes may come up at once, and no pod runs on one before its taint is gone. */
+const WORKERS = 32;
 /** The conditions that a kubelet reports; NetworkUnavailable is set by others. */
 const KUBELET_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] as const;
 /** Old names of labels follow the new ones. */
@@ -66,6 +68,7 @@ export function nodeHealth(options: HealthOptions): Controller<HealthState, Heal
     name: "node-lifecycle-controller",
     rule: "a node whose Lease and status are not renewed in time is Unknown, and its pods are not ready",
     component: "node-controller",
+    workers: WORKERS,
     feeds: [
       { kind: nodeKind, keys: ownKey },
       {

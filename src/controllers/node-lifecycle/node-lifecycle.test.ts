@@ -281,8 +281,10 @@ describe("NoExecute taints by zone", () => {
       controllers: [nodeEviction(EVICTION), taintEviction],
     });
     for (const name of ["a", "b", "c", "d", "e"]) await cluster.seed(nodeKind, node(name));
-    const lose = (name: string, status: "False" | "Unknown" | "True") =>
-      cluster.edit(nodeKind, name, (n) => void (n.status.conditions![0]!.status = status));
+    const lose = async (name: string, status: "False" | "Unknown" | "True") => {
+      await cluster.edit(nodeKind, name, (n) => void (n.status.conditions![0]!.status = status));
+      await cluster.advance(100); // changes are merged for that long
+    };
     await lose("a", "Unknown");
     await lose("b", "False");
     assert.deepEqual(taintsOf(cluster, "a"), ["unreachable:NoExecute"]);

@@ -22,6 +22,8 @@ const EXCLUDED = "node.kubernetes.io/exclude-disruption";
 /** All zones are looked at together: whether everything is lost takes all of them. */
 const ALL: Key = { name: "zones" };
 const PARTIAL_MIN = 3;
+/** Upstream looks as often. Thousands of nodes that come up together are looked at once, not each. */
+const MERGE_MS = 100;
 
 export interface EvictionOptions {
   /** Nodes a second, in a zone that is well. */
@@ -47,7 +49,7 @@ export function nodeEviction(options: EvictionOptions): Controller<ZonesState, L
     rule: "nodes that are not ready or not reachable get NoExecute taints, at a rate that depends on the zone",
     component: "node-controller",
     workers: 1,
-    feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange }],
+    feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange, delayMs: MERGE_MS }],
     observe: (caches, _key, _reader, lastTainted = {}) => ({
       nodes: [...caches(nodeKind).list()],
       lastTainted,

@@ -62,7 +62,7 @@ export function scoreNodes(
         if (skipped.has(plugin)) continue;
         const { scores, asked } = scoresOf(plugin, states.get(plugin), pod, nodes, known);
         observer.evaluated(plugin.name, "Score", asked);
-        for (let i = 0; i < scores.length; i++) totals[i]! += scores[i]! * weight;
+        addScores(plugin.name, totals, scores, weight);
         byPlugin.push({ plugin: plugin.name, weight, scores });
       }
     },
@@ -89,21 +89,43 @@ function scoresOf(
   known: KnownNodes | undefined,
 ): AskedScores {
   const failed = `plugin "${plugin.name}" failed with`;
-  const { scores, asked } = runHook(`running Score plugins: ${failed}`, () =>
+  const answer = runHook(`running Score plugins: ${failed}`, () =>
     known === undefined || plugin.scoresByNodeOnly !== true
-      ? { scores: nodes.map((node) => plugin.score!(state, pod, node)), asked: nodes.length }
+      ? { scores: allScores(plugin, state, pod, nodes), asked: nodes.length }
       : rawScores(plugin, state, pod, nodes, known),
   );
   runHook(`running Normalize on Score plugins: ${failed}`, () =>
-    plugin.normalize?.(state, scores, nodes),
+    plugin.normalize?.(state, answer.scores, nodes),
   );
-  for (const score of scores) {
-    if (score >= 0 && score <= SCORE_MAX) continue;
-    throw new Error(
-      `applying score defaultWeights on Score plugins: plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
-    );
+  return answer;
+}
+
+function addScores(
+  plugin: string,
+  totals: number[],
+  scores: readonly number[],
+  weight: number,
+): void {
+  for (let i = 0; i < scores.length; i++) {
+    const score = scores[i]!;
+    if (!(score >= 0 && score <= SCORE_MAX)) {
+      throw new Error(
+        `applying score defaultWeights on Score plugins: plugin "${plugin}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
+      );
+    }
+    totals[i]! += score * weight;
   }
-  return { scores, asked };
+}
+
+function allScores(
+  plugin: Plugin,
+  state: unknown,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): number[] {
+  return (
+    plugin.scoreNodes?.(state, pod, nodes) ?? nodes.map((node) => plugin.score!(state, pod, node))
+  );
 }
 
 /** Asks only for the nodes whose score is not known. */

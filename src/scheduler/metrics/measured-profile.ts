@@ -80,6 +80,7 @@ function measuredPlugin(plugin: Plugin, observer: ProfileObserver): Plugin {
     ),
     preScore: timedHook("PreScore", plugin.preScore, preScoreCode),
     score: timedHook("Score", plugin.score),
+    scoreNodes: plugin.scoreNodes && measuredScores(plugin, observer),
     normalize: timedHook("ScoreExtensionNormalize", plugin.normalize),
     reserve: timedHook("Reserve", plugin.reserve, statusCodeOf),
     unreserve: timedHook("Unreserve", plugin.unreserve),
@@ -110,6 +111,26 @@ async function untilEnded(
     ended("Error", sinceMs);
     throw error;
   }
+}
+
+/** One observation for all nodes: the mean time of a node. */
+function measuredScores(
+  plugin: Plugin,
+  observer: ProfileObserver,
+): NonNullable<Plugin["scoreNodes"]> {
+  const ended = observer.pluginTimer(plugin.name, "Score");
+  return (state, pod, nodes) => {
+    const sinceMs = observer.nowMs();
+    let code: StatusCode = "Error";
+    try {
+      const scores = plugin.scoreNodes!(state, pod, nodes);
+      code = "Success";
+      return scores;
+    } finally {
+      const nowMs = observer.nowMs();
+      ended(code, nowMs - (nowMs - sinceMs) / Math.max(1, nodes.length));
+    }
+  };
 }
 
 function measuredSteps(

@@ -1,5 +1,6 @@
 /** Prefers nodes in domains with fewer pods of the constraint, for ScheduleAnyway constraints. */
 import { type Handle, SKIP } from "#scheduler/plugin.ts";
+import { type LabelValues, NO_VALUE } from "#scheduler/snapshot/label-values.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
@@ -22,6 +23,8 @@ interface Part {
   readonly counter: TopologyCounter;
   /** Grows with the number of domains, so that constraints with few domains do not outweigh. */
   readonly weight: number;
+  /** The domain of each node. */
+  readonly domains: LabelValues;
 }
 
 export interface SpreadScoreState {
@@ -45,6 +48,7 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
         base: constraint.maxSkew - 1,
         counter: snapshot.counter(spreadCounter(constraint, pod, keys)),
         weight: Math.log(domainCount(constraint, counted, snapshot) + 2),
+        domains: snapshot.valuesOfLabel(constraint.topologyKey),
       }));
       return { skip: false as const, state: { parts, neededKeys: keys } };
     },
@@ -58,6 +62,19 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
         score += pods * weight + base;
       }
       return Math.round(score);
+    },
+    scoreNodes: (
+      { parts, neededKeys }: SpreadScoreState,
+      _pod: PodInfo,
+      nodes: readonly NodeInfo[],
+    ): number[] => {
+      const sums = new Float64Array(nodes.length);
+      for (const part of parts) addPart(part, nodes, sums);
+      const scores = new Array<number>(nodes.length);
+      for (let i = 0; i < scores.length; i++) {
+        scores[i] = isIgnored(nodes[i]!, neededKeys) ? 0 : Math.round(sums[i]!);
+      }
+      return scores;
     },
     normalize: (
       { neededKeys }: SpreadScoreState,
@@ -81,6 +98,33 @@ export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "ob
   };
 }
 
+function addPart(
+  { isHost, base, counter, weight, domains }: Part,
+  nodes: readonly NodeInfo[],
+  sums: Float64Array,
+): void {
+  const { byPlace, values } = domains;
+  if (isHost) {
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      if (byPlace[node.place] === NO_VALUE) continue;
+      sums[i]! += counter.podsOn(node) * weight + base;
+    }
+    return;
+  }
+  const scores = new Float64Array(values.length).fill(Number.NaN);
+  for (let i = 0; i < nodes.length; i++) {
+    const domain = byPlace[nodes[i]!.place]!;
+    if (domain === NO_VALUE) continue;
+    let score = scores[domain]!;
+    if (Number.isNaN(score)) {
+      score = counter.podsIn(values[domain]!) * weight + base;
+      scores[domain] = score;
+    }
+    sums[i]! += score;
+  }
+}
+
 function isIgnored({ labels }: NodeInfo, neededKeys: readonly string[]): boolean {
   for (const key of neededKeys) if (labels[key] === undefined) return true;
   return false;
@@ -92,7 +136,7 @@ function domainCount(
   snapshot: Snapshot,
 ): number {
   if (topologyKey === HOSTNAME) return nodes.length;
-  const most = snapshot.valuesOfLabel(topologyKey);
+  const most = snapshot.valuesOfLabel(topologyKey).count;
   const domains = new Set<string>();
   for (const { labels } of nodes) {
     domains.add(labels[topologyKey] ?? "");

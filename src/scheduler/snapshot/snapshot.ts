@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
 import type { Labels } from "#api/meta/label-selector.ts";
 import { createLabelClass, type LabelClass, labelClassKey } from "./label-classes.ts";
+import { type LabelValues, labelValuesOf } from "./label-values.ts";
 import { NodeInfo } from "./node-info.ts";
 import { inZoneOrder } from "./node-order.ts";
 import { PodInfo } from "./pod-info.ts";
@@ -36,7 +37,7 @@ export class Snapshot {
   #ordered: readonly NodeInfo[] | undefined;
   #versions = new Float64Array();
   /** By name of the label. */
-  readonly #valuesOfLabel = new Map<string, number>();
+  readonly #valuesOfLabel = new Map<string, LabelValues>();
 
   /** All nodes that exist, in the order in which they are tried. */
   get nodes(): readonly NodeInfo[] {
@@ -53,15 +54,15 @@ export class Snapshot {
     return this.#versions;
   }
 
-  /** How many values a label has among all nodes. Nodes without it count as one value. */
-  valuesOfLabel(name: string): number {
+  /** The values of a label among all nodes. */
+  valuesOfLabel(name: string): LabelValues {
     const { nodes } = this;
-    let count = this.#valuesOfLabel.get(name);
-    if (count === undefined) {
-      count = new Set(nodes.map(({ labels }) => labels[name] ?? "")).size;
-      this.#valuesOfLabel.set(name, count);
+    let values = this.#valuesOfLabel.get(name);
+    if (values === undefined) {
+      values = labelValuesOf(name, nodes);
+      this.#valuesOfLabel.set(name, values);
     }
-    return count;
+    return values;
   }
 
   get podCount(): number {
