@@ -1,7 +1,6 @@
 /** emptyDir: a folder that lives as long as the pod, on disk or in memory. */
-import { chmod, mkdir } from "node:fs/promises";
 import { quantityOf, quantityValue } from "#api/meta/quantity.ts";
-import { isMountPoint, mountTmpfs } from "#host/mounts.ts";
+import { makeVolumeFolder } from "./volume-folder.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 export const emptyDirVolume: VolumePlugin = {
@@ -9,17 +8,12 @@ export const emptyDirVolume: VolumePlugin = {
   accepts: ({ volume }) => volume.emptyDir !== undefined,
   async setUp({ volume, folder, pod, readOnly }) {
     const { medium = "", sizeLimit } = volume.emptyDir ?? {};
-    const made = await mkdir(folder, { recursive: true });
-    const isNewMount = medium === "Memory" && !(await isMountPoint(folder));
-    if (isNewMount) {
-      const limits = [sizeLimit, memoryLimitOf(pod)]
-        .filter((text) => text !== undefined)
-        .map((text) => quantityValue(quantityOf(text)))
-        .filter((bytes) => bytes > 0);
-      await mountTmpfs(folder, limits.length > 0 ? Math.min(...limits) : undefined);
-    }
-    // Later its mode is an affair of the pod: fsGroup and containers change it.
-    if (made !== undefined || isNewMount) await chmod(folder, 0o777);
+    const limits = [sizeLimit, memoryLimitOf(pod)]
+      .filter((text) => text !== undefined)
+      .map((text) => quantityValue(quantityOf(text)))
+      .filter((bytes) => bytes > 0);
+    const sizeBytes = limits.length > 0 ? Math.min(...limits) : undefined;
+    await makeVolumeFolder(folder, { inMemory: medium === "Memory", sizeBytes });
     return { hostPath: folder, readOnly };
   },
 };

@@ -3,13 +3,12 @@
  * an object changes. Those with secrets in them live in memory.
  */
 import { createHash } from "node:crypto";
-import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Volume, VolumeProjection } from "#api/generated/core.v1.ts";
 import { type FileContent, writeAtomicFolder } from "#host/atomic-folder.ts";
 import { pathExists, readTextIfPresent, writeFileWhole } from "#host/files.ts";
-import { isMountPoint, mountTmpfs } from "#host/mounts.ts";
 import { composePayload, DEFAULT_MODE } from "./file-payload.ts";
+import { makeVolumeFolder } from "./volume-folder.ts";
 import type { VolumePlugin, VolumeRequest } from "./volume-plugin.ts";
 
 interface FileSource {
@@ -61,18 +60,12 @@ function filePlugin(
     async setUp(request, tools) {
       const { sources, defaultMode, inMemory } = sourceOf(request.volume)!;
       const payload = await composePayload(sources, defaultMode, request, tools);
-      await prepareFolder(request.folder, inMemory);
+      await makeVolumeFolder(request.folder, { inMemory });
       await writeIfChanged(request, payload.files, tools.clock.nowMs());
       const { refreshAtMs } = payload;
       return { hostPath: request.folder, readOnly: request.readOnly, refreshAtMs };
     },
   };
-}
-
-async function prepareFolder(folder: string, inMemory: boolean): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  if (inMemory && !(await isMountPoint(folder))) await mountTmpfs(folder);
-  await chmod(folder, 0o777);
 }
 
 /** A digest of what was written last lies beside the folder; it does not disclose the content. */

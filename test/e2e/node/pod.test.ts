@@ -340,13 +340,19 @@ describe.concurrent("pods", () => {
         containers: [
           {
             ...shell(
-              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /share/y; sleep 2; stat -c '%g %a' /share",
+              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /share/y; sleep 2; stat -c '%g %a' /share /memory",
             ),
             securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
-            volumeMounts: [{ name: "work", mountPath: "/share" }],
+            volumeMounts: [
+              { name: "work", mountPath: "/share" },
+              { name: "memory", mountPath: "/memory", subPath: "made" },
+            ],
           },
         ],
-        volumes: [{ name: "work", emptyDir: {} }],
+        volumes: [
+          { name: "work", emptyDir: {} },
+          { name: "memory", emptyDir: { medium: "Memory" } },
+        ],
       }),
       pod("root", {
         securityContext: { runAsNonRoot: true },
@@ -356,8 +362,8 @@ describe.concurrent("pods", () => {
     await reaches("secure", ({ status }) => status.phase === "Succeeded");
     const lines = (await logOf("secure", "main")).trim().split("\n");
     assert.deepEqual(
-      [lines[0], lines[1], lines[2]?.split(" ").sort(), lines.at(-2), lines.at(-1)],
-      ["1000", "2000", ["2000", "3000", "4000"], "read-only", "3000 2777"],
+      [lines[0], lines[1], lines[2]?.split(" ").sort(), ...lines.slice(-3)],
+      ["1000", "2000", ["2000", "3000", "4000"], "read-only", "3000 2777", "3000 3777"],
     );
     const { status } = await reaches("root", ({ status }) => {
       return status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError";
