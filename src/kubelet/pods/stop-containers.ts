@@ -66,26 +66,26 @@ export async function stopContainer(
   const { pod, run, container, podIp, isRepeat } = stop;
   const { clock, runtime, events } = tools;
   const endMs = clock.elapsedMs() + stop.graceSeconds * 1000;
-  const leftSeconds = (): number => Math.floor((endMs - clock.elapsedMs()) / 1000);
+  const leftMs = (): number => endMs - clock.elapsedMs();
   if (!isRepeat) {
     const message = stop.message ?? `Stopping container ${run.name}`;
     events.container(pod, run.name, "Normal", "Killing", message);
     const handler = container?.lifecycle?.preStop;
     if (handler !== undefined && container !== undefined && stop.graceSeconds > 0) {
       const hook = { pod, container, containerId: run.id, podIp, handler };
-      await withinGrace(clock, leftSeconds(), signal, async (own) => {
+      await withinGrace(clock, leftMs(), signal, async (own) => {
         const failure = await runHook(hook, tools, own);
         if (failure === undefined) return;
         tools.logger.info("preStop hook failed", { pod: pod.metadata.name, failure });
         events.container(pod, run.name, "Warning", "FailedPreStopHook", "PreStopHook failed");
       });
     }
-    if (turn !== undefined && leftSeconds() > 0) {
-      await withinGrace(clock, leftSeconds(), signal, () => turn.then(() => undefined));
+    if (turn !== undefined && leftMs() > 0) {
+      await withinGrace(clock, leftMs(), signal, () => turn.then(() => undefined));
     }
   }
   if (signal.aborted) return;
-  const timeout = Math.max(GRACE_MIN_SECONDS, leftSeconds());
+  const timeout = Math.max(GRACE_MIN_SECONDS, Math.ceil(leftMs() / 1000));
   try {
     const timeoutMs = timeout * 1000 + CALL_TIMEOUT_MS;
     await runtime.stopContainer({ containerId: run.id, timeout }, { timeoutMs });
@@ -137,14 +137,14 @@ export async function stopContainers(
 /** Waits for the work at most as long as the grace lasts; work that is not done is given up. */
 async function withinGrace(
   clock: Clock,
-  seconds: number,
+  limitMs: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const own = new AbortController();
   const giveUp = (): void => own.abort(new Error("the grace period is over"));
   signal.addEventListener("abort", giveUp, { once: true });
-  const timer = clock.schedule(Math.max(0, seconds) * 1000, giveUp);
+  const timer = clock.schedule(Math.max(0, limitMs), giveUp);
   const over = new Promise<void>((resolve) => {
     own.signal.addEventListener("abort", () => resolve(), { once: true });
   });
