@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { ConfigMap, Namespace } from "#api/generated/core.v1.ts";
+import type { ConfigMap, Namespace, Pod } from "#api/generated/core.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import type { Resource } from "#runtime/controller.ts";
+import { timeoutStatus } from "#api/meta/status.ts";
+import type { Reader, Resource } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
-import { type Content, type NamespaceState, namespaceController } from "./namespace.ts";
+import { type NamespaceState, namespaceController } from "./namespace.ts";
+import type { Content } from "./namespace-content.ts";
 
 const AT = "2030-01-01T00:00:00Z";
+const CONTAINER = { containers: [{ name: "c", image: "i" }] };
 
 function namespace(finalizers: readonly string[] = ["kubernetes"]): Namespace {
   return build(namespaceKind, {
@@ -155,6 +158,58 @@ test("a namespace that others hold back ends as an empty one", async () => {
   const left = cluster.get(namespaceKind, "shop");
   assert.deepEqual(left?.spec.finalizers, ["example.com/x"]);
   assert.deepEqual(new Set(left?.status.conditions?.map((c) => c.status)), new Set(["False"]));
+});
+
+test("a list that is not answered delays neither pods nor other content of the namespace, and keeps the namespace", async () => {
+  let isHung = true;
+  const controller: typeof namespaceController = {
+    ...namespaceController,
+    observe: (caches, key, reader, remembered, moment) => {
+      const { get, watch, ask } = reader; // not used
+      const raw: Reader["raw"] = (...asked) => reader.raw(...asked);
+      const list: Reader["list"] = async (kind, options, signal) => {
+        // 504 after --request-timeout, as the API server answers for an aggregated one that hangs
+        if (isHung && kind.names.plural === "leases") {
+          await moment.sleep(60_000, signal ?? moment.signal);
+          return { ok: false, status: timeoutStatus("no answer") };
+        }
+        return reader.list(kind, options, signal);
+      };
+      const all = { get, list, watch, ask, raw };
+      return namespaceController.observe(caches, key, all, remembered, moment);
+    },
+  };
+  await using cluster = await startCluster({ at: AT, controllers: [controller] });
+  const pass = (durationMs: number) => cluster.clock.advance(durationMs);
+  const reasons = () =>
+    cluster
+      .get(namespaceKind, "shop")
+      ?.status.conditions?.filter((c) => c.status === "True")
+      .map((c) => c.reason);
+  await cluster.client.create(namespaceKind, { metadata: { name: "shop" } } as Namespace);
+  const pod = { metadata: { name: "p", namespace: "shop" }, spec: CONTAINER, status: {} };
+  await cluster.client.create(podKind, pod as unknown as Pod);
+  await map(cluster, "free", []);
+  await map(cluster, "held", ["example.com/hold"]);
+  await cluster.client.delete(namespaceKind, { name: "shop" });
+
+  await pass(3_000);
+  assert.deepEqual(cluster.names(podKind, "shop"), []);
+  await pass(3_000);
+  assert.deepEqual(cluster.names(configMapKind, "shop"), ["held"]);
+  assert.deepEqual(reasons(), [
+    "ContentDeletionFailed",
+    "SomeResourcesRemain",
+    "SomeFinalizersRemain",
+  ]);
+  const held = { namespace: "shop", name: "held" };
+  await cluster.client.patch(configMapKind, held, "merge", { metadata: { finalizers: null } });
+  await pass(200_000);
+  assert.deepEqual(reasons(), ["ContentDeletionFailed"]);
+
+  isHung = false;
+  await pass(80_000);
+  assert.equal(cluster.get(namespaceKind, "shop"), undefined);
 });
 
 async function map(cluster: Cluster, name: string, finalizers: readonly string[]): Promise<void> {

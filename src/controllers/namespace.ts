@@ -4,7 +4,6 @@
  */
 
 import type { Namespace, NamespaceCondition } from "#api/generated/core.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -12,32 +11,26 @@ import {
   because,
   defineController,
   idle,
-  type Key,
   type Outcome,
   ownKey,
-  type Reader,
   type Resource,
 } from "#runtime/controller.ts";
-import { discoverResources } from "#runtime/discovery.ts";
 import { deleteAll, updateSubresource } from "#runtime/writes.ts";
+import {
+  type Content,
+  isDeletable,
+  isPods,
+  listNamespaceContent,
+  type NamespaceContent,
+} from "./namespace-content.ts";
 import { findCondition } from "./shared/conditions.ts";
 
 const FINALIZER = "kubernetes";
 const RECHECK_MIN_MS = 100;
 const RECHECK_MAX_MS = 15_000;
 
-export interface Content {
-  readonly resource: Resource;
-  readonly objects: readonly KubeObject[];
-}
-
-export interface NamespaceState {
+export interface NamespaceState extends NamespaceContent {
   readonly namespace: Namespace;
-  readonly content: readonly Content[];
-  /** Groups whose resources could not be found out, with the reason. */
-  readonly undiscovered: readonly string[];
-  /** Resources that could not be listed, with the reason. */
-  readonly unlisted: readonly string[];
 }
 
 export const namespaceController = defineController<NamespaceState | undefined>({
@@ -45,36 +38,13 @@ export const namespaceController = defineController<NamespaceState | undefined>(
   rule: "a namespace that is deleted is emptied, then its finalizer is removed",
   feeds: [{ kind: namespaceKind, keys: ownKey }],
   workers: 10,
-  observe: async (caches, key, reader) => {
+  observe: async (caches, key, reader, _remembered, moment) => {
     const namespace = caches(namespaceKind).get(undefined, key.name);
     if (namespace?.metadata.deletionTimestamp === undefined) return undefined;
-    return { namespace, ...(await contentOf(key, reader)) };
+    return { namespace, ...(await listNamespaceContent(key.name, reader, moment)) };
   },
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
 });
-
-async function contentOf(
-  { name }: Key,
-  reader: Reader,
-): Promise<Omit<NamespaceState, "namespace">> {
-  const { resources, failures } = await discoverResources(reader);
-  const wanted = resources.filter(
-    ({ scope, verbs }) =>
-      scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"),
-  );
-  const unlisted: string[] = [];
-  const content = await Promise.all(
-    wanted.map(async (resource): Promise<Content[]> => {
-      const list = await reader.list(resource, { namespace: name });
-      if (list.ok)
-        return list.value.items.length > 0 ? [{ resource, objects: list.value.items }] : [];
-      if (list.status.code !== 404 && list.status.code !== 405)
-        unlisted.push(list.status.message ?? "");
-      return [];
-    }),
-  );
-  return { content: content.flat(), undiscovered: failures, unlisted };
-}
 
 function decide(state: NamespaceState, nowMs: number): Outcome {
   const { namespace, content, undiscovered, unlisted } = state;
@@ -100,14 +70,10 @@ function decide(state: NamespaceState, nowMs: number): Outcome {
       because: "nothing is left in it",
     };
   }
-  const pods = content.filter(
-    ({ resource }) => resource.group === "" && resource.names.plural === "pods",
-  );
+  const pods = content.filter(({ resource }) => isPods(resource));
   const now = pods.length > 0 ? pods : content;
   const name = namespace.metadata.name ?? "";
-  const deletable = now.filter(({ objects }) =>
-    objects.some(({ metadata }) => metadata.deletionTimestamp === undefined),
-  );
+  const deletable = now.filter(isDeletable);
   const rule = pods.length > 0 ? "pods go before all other content" : "its content is deleted";
   return because(rule, {
     writes: [...statusWrites, deletable.map(({ resource }) => deleteAll(resource, name))],

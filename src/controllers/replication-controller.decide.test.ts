@@ -143,6 +143,6 @@ async function observed(controller: ReplicationController, pods: readonly Pod[])
     { namespace: "default", name: "old" },
     {} as Reader,
     undefined,
-    { nowMs: 0, elapsedMs: () => 0, signal: new AbortController().signal },
+    { nowMs: 0, elapsedMs: () => 0, sleep: async () => {}, signal: new AbortController().signal },
   );
 }

@@ -130,6 +130,8 @@ export interface Moment {
   readonly nowMs: number;
   /** Monotonic, to measure how long a read takes. */
   elapsedMs(): number;
+  /** To bound how long a read is waited for. */
+  sleep(delayMs: number, signal: AbortSignal): Promise<void>;
   readonly signal: AbortSignal;
 }
 

@@ -28,6 +28,7 @@ import type {
   Feed,
   IndexSpec,
   Key,
+  Moment,
   Outcome,
   Reconciled,
   RefusalOutcome,
@@ -277,7 +278,8 @@ export class Runtime {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
       const elapsedMs = (): number => clock.elapsedMs();
-      const moment = { nowMs: clock.nowMs(), elapsedMs, signal };
+      const sleep: Moment["sleep"] = (delayMs, until) => clock.sleep(delayMs, until);
+      const moment: Moment = { nowMs: clock.nowMs(), elapsedMs, sleep, signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       state = observed instanceof Promise ? await observed : observed;
       const decidedMs = clock.nowMs();
