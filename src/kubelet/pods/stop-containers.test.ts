@@ -31,6 +31,7 @@ async function stopped(preStopSeconds: number): Promise<{ afterMs: number; timeo
   const container = {
     name: "main",
     image: "main",
+    resources: {},
     lifecycle: { preStop: { sleep: { seconds: preStopSeconds } } },
   };
   const pod = build(podKind, { metadata: { name: "web" }, spec: { containers: [container] } });
