@@ -19,6 +19,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   "dbus-daemon": "dbus",
   dig: "bind9-dnsutils",
   etcd: "etcd-server",
+  etcdctl: "etcd-client",
   faketime: "faketime",
   iptables: "iptables",
   kubectl: "kubernetes-client",

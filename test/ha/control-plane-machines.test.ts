@@ -10,7 +10,7 @@ import { buildProgram, PROGRAM } from "../built-program.ts";
 import { until } from "../e2e/node/eventually.ts";
 import { startMachines, type TestMachine, type TestMachines } from "./machines.ts";
 
-const missing = missingProgram("etcd");
+const missing = missingProgram("etcd") ?? missingProgram("etcdctl");
 const LONG = { timeoutMs: 120_000, everyMs: 100 };
 
 describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})` : ""}`, () => {
