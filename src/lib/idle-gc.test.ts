@@ -28,7 +28,7 @@ async function collectedAt(
   collectWhenIdle(clock, heap, life.signal, options);
   for (look = 0; look < samples.length; look++) {
     left = undefined;
-    await clock.advance(LOOK_MS);
+    await clock.advance(options.lookEveryMs ?? LOOK_MS);
   }
   life.abort();
   return collected;
@@ -81,6 +81,12 @@ describe("idle GC: a heap is collected", () => {
     const quiet = [160, 0] as const;
     const samples = [quiet, quiet, [160, 0.5] as const, quiet, quiet, quiet, quiet];
     assert.deepEqual(await collectedAt(samples, 40, { quietMs: 4 * LOOK_MS }), [6]);
+  });
+
+  test("lookEveryMs: two quiet looks are needed, and the second collection comes three minutes later", async () => {
+    const quiet = Array.from({ length: 60 }, () => [160, 0] as const);
+    const options = { quietMs: 10_000, lookEveryMs: 5_000 };
+    assert.deepEqual(await collectedAt(quiet, 160, options), [1, 37]);
   });
 
   test("not again for what is needed", async () => {

@@ -32,7 +32,7 @@ export const apiserverCommand: Command = {
       },
       signal,
     );
-    collectWhenIdle(clock, ownHeap(), signal, { quietMs: QUIET_SERVER_MS });
+    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, { quietMs: QUIET_SERVER_MS });
     void server.bootstrapped.then(() => {
       const tookMs = Math.round(clock.elapsedMs() - startMs);
       logger.info("the API server is ready", { port: server.port, tookMs });

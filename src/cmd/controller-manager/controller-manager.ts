@@ -127,7 +127,7 @@ export const controllerManagerCommand: Command = {
         },
         leading,
       );
-    collectWhenIdle(clock, ownHeap(), signal, { quietMs: QUIET_SERVER_MS });
+    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, { quietMs: QUIET_SERVER_MS });
     if (election === undefined) await lead(signal);
     else {
       // A client of its own: others that ask a lot must not cost it the lease.

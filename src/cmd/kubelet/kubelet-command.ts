@@ -6,7 +6,7 @@ import { RequestMetrics } from "#client/request-metrics.ts";
 import { setOwnOomScore } from "#host/processes.ts";
 import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
-import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
+import { collectWhenIdle, ownHeap, withoutMemoryReducer } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -20,7 +20,7 @@ import { runHealthz } from "./run-healthz.ts";
 import { runNode } from "./run-node.ts";
 
 /** Its heap is small: a collection is short. */
-const GAIN_BYTES_MIN = 4 * 1024 * 1024;
+const IDLE_GC = { gainBytesMin: 4 * 1024 * 1024, lookEveryMs: 5_000, quietMs: 10_000 };
 
 export const kubeletCommand: Command = {
   name: "kubelet",
@@ -62,7 +62,8 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
-      collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
+      withoutMemoryReducer();
+      collectWhenIdle(clock, ownHeap(), signal, IDLE_GC);
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);
