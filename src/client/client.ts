@@ -62,6 +62,8 @@ export interface DeleteOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
   readonly gracePeriodSeconds?: number;
   readonly dryRun?: boolean;
+  /** The caller wants to know only whether it succeeded. */
+  readonly answer?: "nothing";
 }
 
 const ATTEMPTS_MAX = 6;
@@ -116,6 +118,20 @@ export class Client {
     );
   }
 
+  /** As `create`, for callers that read nothing but the metadata of the answer: it costs a fraction. */
+  createForMetadata<T extends KubeObject>(
+    kind: Typed<T>,
+    object: T,
+    signal?: AbortSignal,
+  ): Promise<Result<Pick<KubeObject, "metadata">>> {
+    const { namespace } = object.metadata;
+    const query = this.#writeQuery({});
+    return this.#send(
+      { verb: "create", kind, namespace, query, body: object, answer: "metadata" },
+      signal,
+    );
+  }
+
   /** Kinds that are created to be answered, not kept: reviews of access and tokens. */
   ask<T extends KubeObject>(kind: Typed<T>, question: T, signal?: AbortSignal): Promise<Result<T>> {
     return this.create(kind, question, {}, signal);
@@ -155,7 +171,8 @@ export class Client {
     options: DeleteOptions = {},
     signal?: AbortSignal,
   ): Promise<Result<unknown>> {
-    return this.#send({ verb: "delete", kind, ...key, body: deleteBody(options) }, signal);
+    const { answer } = options;
+    return this.#send({ verb: "delete", kind, ...key, body: deleteBody(options), answer }, signal);
   }
 
   deleteCollection<T extends KubeObject>(
@@ -165,7 +182,7 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Result<unknown>> {
     const call = { verb: "deletecollection", kind, namespace, query: queryOf(list) } as const;
-    return this.#send({ ...call, body: deleteBody(options) }, signal);
+    return this.#send({ ...call, body: deleteBody(options), answer: options.answer }, signal);
   }
 
   watch<T extends KubeObject>(

@@ -82,13 +82,32 @@ test("HTTP/2 transport: method, path, token and body arrive, and requests share 
   server.close();
 });
 
+test("HTTP/2 transport: of answers to writes only the metadata, or nothing, is parsed if no more is wanted", async () => {
+  const metadata = { name: "a", uid: "u", resourceVersion: "1" };
+  const server = http2Server((stream) =>
+    answer(stream, 201, { metadata: { ...metadata, managedFields: [] }, spec: {} }),
+  );
+  using transport = transportTo(await listen(server));
+  const sent = [
+    transport.send({ ...CALL, answer: "metadata" }),
+    transport.send({ ...CALL, answer: "nothing" }),
+  ];
+  assert.deepEqual(await Promise.all(sent), [
+    { ok: true, value: { metadata } },
+    { ok: true, value: undefined },
+  ]);
+  server.close();
+});
+
 test("HTTP/2 transport: a refusal is the server's Status", async () => {
   const server = http2Server((stream) =>
     answer(stream, 409, { kind: "Status", code: 409, reason: "Conflict", message: "no" }),
   );
   using transport = transportTo(await listen(server));
-  const result = await transport.send(CALL);
-  assert.equal(!result.ok && result.status.reason, "Conflict");
+  for (const wanted of [undefined, "metadata", "nothing"] as const) {
+    const result = await transport.send({ ...CALL, answer: wanted });
+    assert.equal(!result.ok && result.status.reason, "Conflict");
+  }
   server.close();
 });
 

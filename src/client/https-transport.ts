@@ -9,8 +9,9 @@ import { failure, type Result, success } from "#api/meta/status.ts";
 import { statusFrom } from "#api/meta/status-from.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { AuthenticatedAgents, type ConnectionUse } from "./authenticated-agents.ts";
-import { Http1Required, Http2Requests } from "./http2-requests.ts";
+import { Http1Required, type Http2Answer, Http2Requests } from "./http2-requests.ts";
 import type { Connection } from "./kubeconfig.ts";
+import { parseMetadata } from "./parse-metadata.ts";
 import { readLines } from "./read-lines.ts";
 import type { BeginRequest } from "./request-metrics.ts";
 import {
@@ -63,11 +64,11 @@ export class HttpsTransport implements Transport, Disposable {
     const bytes = bytesOf(call.body);
     const method = METHODS[call.verb];
     if (this.#http2 !== undefined) {
-      const result = await this.#overHttp2(this.#http2, method, path, bytes, contentType, signal);
-      if (result !== undefined) return result;
+      const answer = await this.#overHttp2(this.#http2, method, path, bytes, contentType, signal);
+      if (answer !== undefined) return resultOf(answer, answer.text, call.answer);
     }
     const answer = await this.#request(method, path, bytes, contentType, "requests", signal);
-    return resultOf(answerOf(answer), await textOf(answer));
+    return resultOf(answerOf(answer), await textOf(answer), call.answer);
   }
 
   async raw(path: string, signal?: AbortSignal): Promise<Result<unknown>> {
@@ -107,7 +108,7 @@ export class HttpsTransport implements Transport, Disposable {
     body: Buffer | undefined,
     contentType: string,
     signal: AbortSignal | undefined,
-  ): Promise<Result<unknown> | undefined> {
+  ): Promise<Http2Answer | undefined> {
     const { tls, authorization } = await this.#agents.prepare("requests");
     const done = this.#begin?.(method);
     const sentBytes = body?.length ?? 0;
@@ -119,7 +120,7 @@ export class HttpsTransport implements Transport, Disposable {
       const { code, receivedBytes } = answer;
       done?.({ code, sentBytes, receivedBytes });
       if (code === 401) this.#agents.refused();
-      return resultOf(answer, answer.text);
+      return answer;
     } catch (error) {
       if (error instanceof Http1Required) {
         this.#http2 = undefined;
@@ -206,14 +207,22 @@ function bytesOf(body: unknown): Buffer | undefined {
   return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
 }
 
-function resultOf({ code, retryAfter }: AnswerHead, text: string): Result<unknown> {
+function resultOf(
+  { code, retryAfter }: AnswerHead,
+  text: string,
+  wanted?: Call["answer"],
+): Result<unknown> {
+  const isSuccess = code >= 200 && code < 300;
+  if (isSuccess && wanted === "nothing") return success(undefined);
+  const metadataOnly = isSuccess && wanted === "metadata" ? parseMetadata(text) : undefined;
+  if (metadataOnly !== undefined) return success(metadataOnly);
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
     // plain text: /readyz and the like
   }
-  if (code >= 200 && code < 300) return success(body);
+  if (isSuccess) return success(body);
   const status = statusFrom(code, body);
   const retryAfterSeconds = Number(retryAfter ?? Number.NaN);
   if (!Number.isInteger(retryAfterSeconds) || status.details?.retryAfterSeconds !== undefined)

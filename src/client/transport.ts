@@ -34,6 +34,11 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
   readonly patchType?: PatchType | undefined;
+  /**
+   * What the caller reads of the answer to a write that succeeds, if not all: a transport that parses
+   * answers may leave out the rest.
+   */
+  readonly answer?: "metadata" | "nothing" | undefined;
 }
 
 export type WatchEvent<T = KubeObject> =

@@ -122,7 +122,7 @@ function withSlowStart(
 function send(write: Write, client: Client, signal: AbortSignal): Promise<Result<unknown>> {
   switch (write.op) {
     case "create":
-      return client.create(write.kind, write.object, {}, signal);
+      return client.createForMetadata(write.kind, write.object, signal);
     case "update": {
       const { subresource } = write;
       return client.update(
@@ -150,12 +150,14 @@ function send(write: Write, client: Client, signal: AbortSignal): Promise<Result
         ...preconditions,
         ...(propagation === undefined ? {} : { propagation }),
         ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-      };
+        answer: "nothing",
+      } as const;
       return client.delete(kind, target, options, signal);
     }
     case "deleteAll": {
       const { kind, namespace } = write;
-      return client.deleteCollection(kind, { namespace }, { propagation: "Background" }, signal);
+      const options = { propagation: "Background", answer: "nothing" } as const;
+      return client.deleteCollection(kind, { namespace }, options, signal);
     }
     default:
       return assertNever(write);
