@@ -33,6 +33,13 @@ export interface LogRotationOptions {
   readonly checkMs: number;
 }
 
+interface RunningLog {
+  readonly log: string;
+  readonly containerId: string;
+}
+
+const SIZES_AT_ONCE = 32;
+
 export async function runLogRotation(
   options: LogRotationOptions,
   signal: AbortSignal,
@@ -51,25 +58,32 @@ export async function runLogRotation(
 
 /** Looks at every running container once. */
 async function rotateLogs(options: LogRotationOptions): Promise<void> {
+  const logs = [...options.pods()].flatMap((pod) => runningLogs(pod, options));
+  // Many sizes at once: one after the other, each would wake the event loop. One rotation at a time.
+  for (let at = 0; at < logs.length; at += SIZES_AT_ONCE) {
+    const some = logs.slice(at, at + SIZES_AT_ONCE);
+    const sizes = await Promise.allSettled(some.map(({ log }) => sizeOf(log)));
+    for (const [i, log] of some.entries()) await rotateIfNeeded(log, sizes[i]!, options);
+  }
+}
+
+async function rotateIfNeeded(
+  { log, containerId }: RunningLog,
+  size: PromiseSettledResult<number | undefined>,
+  options: LogRotationOptions,
+): Promise<void> {
   const { runtime, logger, bytesMax } = options;
-  for (const { log, containerId } of [...options.pods()].flatMap((pod) =>
-    runningLogs(pod, options),
-  )) {
-    try {
-      const size = await sizeOf(log);
-      if (size === undefined) await runtime.reopenContainerLog({ containerId });
-      else if (size >= bytesMax) await rotate(log, containerId, options);
-    } catch (error) {
-      logger.warn("a container's log was not rotated", { log, why: messageOf(error) });
-    }
+  try {
+    if (size.status === "rejected") throw size.reason;
+    if (size.value === undefined) await runtime.reopenContainerLog({ containerId });
+    else if (size.value >= bytesMax) await rotate(log, containerId, options);
+  } catch (error) {
+    logger.warn("a container's log was not rotated", { log, why: messageOf(error) });
   }
 }
 
 /** The log files that are written, by the statuses of the pod's containers. */
-function runningLogs(
-  pod: Pod,
-  { paths }: LogRotationOptions,
-): { readonly log: string; readonly containerId: string }[] {
+function runningLogs(pod: Pod, { paths }: LogRotationOptions): RunningLog[] {
   const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = pod.status ?? {};
   const all = [initContainerStatuses, containerStatuses, ephemeralContainerStatuses];
   return all.flatMap((statuses) =>

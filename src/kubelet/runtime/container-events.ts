@@ -44,7 +44,7 @@ const subscribe = {
     event: [4, { one: anyMessage }],
   }),
 } as const;
-const taskEvent = message({ containerId: [1, "text"], id: [2, "text"] });
+const taskDelete = message({ containerId: [1, "text"], id: [5, "text"] });
 
 export async function runContainerEvents(
   options: ContainerEventsOptions,
@@ -81,12 +81,13 @@ async function followContainerd(
   signal: AbortSignal,
 ): Promise<void> {
   using client = new GrpcClient(endpoint);
-  const filters = [`topic=="/tasks/exit"`];
+  // Not /tasks/exit: that is sent for every process of exec, too, and so for every exec probe.
+  const filters = [`topic=="/tasks/delete"`];
   metrics.connected();
   for await (const { event } of client.stream(subscribe, { filters }, signal)) {
     if (event === undefined) continue;
     metrics.event();
-    const { containerId, id } = taskEvent.decode(event.value);
+    const { containerId, id } = taskDelete.decode(event.value);
     if (id !== "" && id !== containerId) continue; // a process of exec
     void settled(cri, clock, containerId, signal).then(() => onChange(containerId));
   }

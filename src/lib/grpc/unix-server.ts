@@ -1,9 +1,11 @@
 /**
  * A gRPC server of unary methods on a unix socket, for few and small requests. It ends with the
- * signal. It needs no library: what a program saves is 4 MB of memory.
+ * signal. It needs no library: what a program saves is 4 MB of memory. Node's HTTP/2 is loaded when the first
+ * client connects, which on most nodes none ever does.
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
-import { createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -50,33 +52,41 @@ export async function runUnixServer(
   const byPath = new Map(methods.map((method) => [method.path, method]));
   await mkdir(dirname(socket), { recursive: true, mode: 0o750 });
   await rm(socket, { force: true });
-  const server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
-  server.maxConnections = CONNECTIONS_MAX;
-  server.on("sessionError", () => undefined);
-  server.on("stream", (stream, headers) => {
+  const sessions = new Set<ServerHttp2Session>();
+  const serve = (stream: ServerHttp2Stream, path: string): void => {
     stream.on("error", () => undefined);
-    const method = byPath.get(headers[":path"] ?? "");
     readRequest(stream, requestBytesMax)
-      .then((bytes) => answerOf(method, headers[":path"] ?? "", bytes))
+      .then((bytes) => answerOf(byPath.get(path), path, bytes))
       .then(
         (message) => respond(stream, message),
         (error: unknown) => refuse(stream, error),
       );
-  });
-  await listen(server, socket);
-  await chmod(socket, 0o600);
-  const sessions = new Set<{ destroy(): void; once(event: "close", then: () => void): void }>();
-  server.on("session", (session) => {
+  };
+  const server = createServer((connection) => {
+    const session = openSession(connection);
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
+    session.on("stream", (stream, headers) => serve(stream, headers[":path"] ?? ""));
   });
+  server.maxConnections = CONNECTIONS_MAX;
+  await listen(server, socket);
+  await chmod(socket, 0o600);
   onAbort(signal, () => {
     server.close();
     for (const session of sessions) session.destroy();
   });
 }
 
-function listen(server: Http2Server, socket: string): Promise<void> {
+function openSession(connection: Socket): ServerHttp2Session {
+  const { performServerHandshake } = process.getBuiltinModule("node:http2");
+  connection.on("error", () => undefined);
+  const settings = { maxConcurrentStreams: STREAMS_MAX };
+  const session = performServerHandshake(connection, { settings });
+  session.on("error", () => undefined);
+  return session;
+}
+
+function listen(server: Server, socket: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(socket, () => {

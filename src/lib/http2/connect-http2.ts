@@ -103,6 +103,7 @@ function connectOver(options: ConnectOptions, under?: Duplex): Promise<Http2Conn
       if (socket instanceof Socket) socket.setNoDelay(true);
       const connection = new Http2Connection(socket, {
         ...options,
+        isLocal: "path" in address,
         onReady: () => {
           isReady = true;
           settle();

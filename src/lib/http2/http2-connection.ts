@@ -11,6 +11,7 @@
  *    all, HEADER_LIST_BYTES_MAX of headers. A server that breaks the protocol is left.
  * 4. After GOAWAY the streams that the server still serves go on, the others end with `notProcessed`,
  *    and no stream is opened any more (`isOpen`).
+ * 5. Every PING is acknowledged (ping-replies.ts).
  */
 import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
@@ -45,6 +46,7 @@ import { HEADER_LIST_BYTES_MAX } from "./hpack-decoder.ts";
 import { Http2Error, http2CodeOf } from "./http2-error.ts";
 import { KeepAlive, type KeepAliveTimes } from "./keep-alive.ts";
 import { Outbox } from "./outbox.ts";
+import { PingReplies } from "./ping-replies.ts";
 import {
   badSize,
   broken,
@@ -61,11 +63,12 @@ export const CONNECTION_WINDOW = 16 * 1024 * 1024;
 const WAITING_MAX = 10_000;
 const STREAM_ID_MAX = 2 ** 31 - 1;
 const PING_BYTES = 8;
-
 export interface ConnectionOptions {
   readonly clock: Clock;
   /** None unless given: many servers do not allow pings. */
   readonly keepAlive?: KeepAliveTimes | undefined;
+  /** Whether the connection stays on this machine. */
+  readonly isLocal?: boolean;
   /** Called once, when the server has said what it allows. */
   onReady?(): void;
   /** The connection has ended; every stream was notified before. */
@@ -77,6 +80,7 @@ export class Http2Connection {
   readonly #options: ConnectionOptions;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
+  readonly #pingReplies: PingReplies;
   readonly #keepAlive: KeepAlive | undefined;
   readonly #headers = new HeaderBlocks();
   readonly #streams = new Map<number, StreamState>();
@@ -100,6 +104,11 @@ export class Http2Connection {
     this.#options = options;
     this.#outbox = new Outbox(socket, () => this.#sender.sendBlocked());
     this.#sender = new RequestSender(this.#outbox);
+    this.#pingReplies = new PingReplies({
+      clock: options.clock,
+      isLocal: options.isLocal === true,
+      push: (bytes) => this.#outbox.push(bytes),
+    });
     this.#keepAlive =
       options.keepAlive &&
       new KeepAlive({
@@ -199,6 +208,7 @@ export class Http2Connection {
     stream.pendingBytes += bytes.length + (more?.length ?? 0);
     stream.isEnding = isEnd;
     if (stream.id !== 0) this.#sender.send(stream);
+    this.#pingReplies.requestSent();
   }
 
   #resume(stream: StreamState): void {
@@ -377,7 +387,7 @@ export class Http2Connection {
 
   #receivePing(flags: number, payload: Buffer): void {
     if (payload.length !== PING_BYTES) throw badSize("PING");
-    if ((flags & FLAG.ack) === 0) this.#outbox.push(frame(FRAME.ping, FLAG.ack, 0, payload));
+    if ((flags & FLAG.ack) === 0) this.#pingReplies.receive(payload);
   }
 
   #receiveGoaway(payload: Buffer): void {
