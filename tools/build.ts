@@ -1,8 +1,11 @@
 /**
- * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
- * server side in one file, which the entry loads only when a command needs it; `node.js` is the kubelet
- * alone, `proxy.js` the service proxy, `dns.js` the DNS server, `tunnel.js` Konnectivity; `http-thread.js` is what the
- * thread runs that speaks HTTP; `ssh.js` is the library of SSH tunnels, `grpc.js` the gRPC library; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does and loads the others when a
+ * command needs them; `server.js`, the API server and what starts a cluster; `*-component.js`, the
+ * other components of a cluster, loaded when they start, and `components.js`, what several of them need; `commands.js`, all commands; `node.js`, the kubelet
+ * alone, `proxy.js`, the service proxy, `dns.js`, the DNS server, `manager.js`, the controller manager, `tunnel.js`,
+ * Konnectivity; `http-thread.js`, what the thread runs that speaks HTTP; `ssh.js`, the library of SSH
+ * tunnels, `grpc.js`, the gRPC library; `controller.js`, `testing.js` and others, what other programs import. Beside them lie the
+ * descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
  * concurrent builds, never find one missing or half written.
@@ -22,9 +25,16 @@ import {
 } from "node:fs";
 import nodeModule from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "rolldown";
+import {
+  build,
+  type CodeSplittingGroup,
+  type ModuleInfo,
+  type OutputOptions,
+  type Plugin,
+  RUNTIME_MODULE_ID,
+} from "rolldown";
 import { buildWeb } from "./build-web.ts";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
 import { writeGeneratedTypes } from "./generate-types.ts";
@@ -36,17 +46,17 @@ const dist = `${root}dist/`;
 const making = mkdtempSync(`${root}.dist-`); // as deep, so that the source map is right in both
 process.on("exit", () => rmSync(making, { recursive: true, force: true }));
 
-/** Those that the launcher gives to Node: compiled code is remembered for the same flags only. */
-const NODE_FLAGS = ["--max-semi-space-size=64"];
-const READY_WITHIN_MS = 10_000;
+const READY_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
 /** What the entry loads when a command needs it. */
 const LOADED_LATER: Readonly<Record<string, string>> = {
-  "#cmd/commands.ts": "./server.js",
+  "#cmd/commands.ts": "./commands.js",
+  "#cmd/server-commands.ts": "./server.js",
   "#cmd/node-commands.ts": "./node.js",
   "#cmd/proxy-commands.ts": "./proxy.js",
   "#cmd/dns-commands.ts": "./dns.js",
+  "#cmd/manager-commands.ts": "./manager.js",
   "#cmd/tunnel-commands.ts": "./tunnel.js",
 };
 
@@ -100,7 +110,8 @@ const LOADED_ON_USE: ReadonlySet<string> = new Set(["node:zlib"]);
  */
 const builtInsAsTheyAre: Plugin = {
   name: "built-ins-as-they-are",
-  resolveId: (id, _importer, { kind }) => {
+  resolveId: (id, importer, { kind }) => {
+    if (importer === RUNTIME_MODULE_ID) return null; // loaded before all other modules
     const name = LOADED_ON_USE.has(`node:${id}`) ? `node:${id}` : id;
     if (!name.startsWith("node:")) return null;
     return { id: `${VIRTUAL}${kind === "require-call" ? REQUIRED : ""}${name}` };
@@ -150,10 +161,75 @@ const LIBRARIES: ReadonlySet<string> = new Set([
   "testing.js",
 ]);
 
-async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
+/**
+ * One file for what is loaded at the start, one for each module that is imported dynamically, with what only
+ * that imports, and one for what several of these share. Without groups every set of modules that some
+ * dynamic imports share would be a file of its own.
+ */
+function byDynamicImport(entry: string, shared: string): CodeSplittingGroup {
+  let files: ReadonlyMap<string, string> | undefined;
+  return {
+    debugName: "by-dynamic-import",
+    includeDependenciesRecursively: false,
+    name: (id, modules) => {
+      files ??= filesByModule(entry, shared, (module) => modules.getModuleInfo(module));
+      return files.get(id) ?? shared;
+    },
+  };
+}
+
+type ModuleImports = Pick<ModuleInfo, "importedIds" | "dynamicallyImportedIds">;
+
+/** What is loaded at the start has the name of the entry. */
+function filesByModule(
+  entry: string,
+  shared: string,
+  infoOf: (id: string) => ModuleImports | null,
+): ReadonlyMap<string, string> {
+  const importsOf = (id: string): readonly string[] => infoOf(id)?.importedIds ?? [];
+  const atStart = importedBy(entry, importsOf);
+  const roots = new Set(
+    [...atStart]
+      .flatMap((id) => infoOf(id)?.dynamicallyImportedIds ?? [])
+      .filter((id) => !atStart.has(id)),
+  );
+  const files = new Map([...atStart].map((id) => [id, nameOf(entry)]));
+  for (const root of roots) {
+    for (const id of importedBy(root, importsOf)) {
+      if (atStart.has(id)) continue;
+      files.set(id, files.has(id) ? shared : nameOf(root));
+    }
+  }
+  return files;
+}
+
+function nameOf(module: string): string {
+  return parse(module).name;
+}
+
+/** The module and all that it imports, directly or not. */
+function importedBy(
+  entry: string,
+  importsOf: (id: string) => readonly string[],
+): ReadonlySet<string> {
+  const found = new Set([entry]);
+  for (const id of found) for (const imported of importsOf(id)) found.add(imported);
+  return found;
+}
+
+/** A debugger finds the sources of these. */
+const SOURCE_MAPS: ReadonlySet<string> = new Set(["commands.js", "server.js"]);
+
+async function bundle(
+  input: string,
+  file: string,
+  plugins: Plugin[],
+  codeSplitting: OutputOptions["codeSplitting"] = false,
+): Promise<void> {
   await build({
     input: `${root}${input}`,
     platform: "node",
+    preserveEntrySignatures: "allow-extension",
     plugins: [...plugins, nativeCodeStaysOutside, builtInsAsTheyAre],
     transform: {
       target: "node20.19",
@@ -163,14 +239,16 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
       },
     },
     output: {
-      file: join(making, file),
+      ...(codeSplitting === false
+        ? { file: join(making, file) }
+        : { dir: making, entryFileNames: file, chunkFileNames: "[name].js" }),
       format: "esm",
-      codeSplitting: false,
+      codeSplitting,
       // One letter beyond Latin-1, and V8 keeps the whole text with two bytes for each.
       charset: "ascii",
       minify: LIBRARIES.has(file) ? false : { compress: true, mangle: false, codegen: true },
       ...(file === ENTRY ? { banner: "#!/usr/bin/env node" } : {}),
-      sourcemap: file === "server.js",
+      sourcemap: SOURCE_MAPS.has(file),
     },
     logLevel: "warn",
   });
@@ -178,10 +256,14 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 
 writeGeneratedTypes();
 writeDescriptions();
-await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile, grpcIsAnotherFile]);
+await bundle("src/cmd/commands.ts", "commands.js", [sshIsAnotherFile, grpcIsAnotherFile]);
+await bundle("src/cmd/server-commands.ts", "server.js", [sshIsAnotherFile, grpcIsAnotherFile], {
+  groups: [byDynamicImport(`${root}src/cmd/server-commands.ts`, "components")],
+});
 await bundle("src/cmd/node-commands.ts", "node.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/proxy-commands.ts", "proxy.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/dns-commands.ts", "dns.js", [grpcIsAnotherFile]);
+await bundle("src/cmd/manager-commands.ts", "manager.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/tunnel-commands.ts", "tunnel.js", [grpcIsAnotherFile]);
 await bundle("src/lib/grpc/grpc-library.ts", "grpc.js", []);
 await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", [nativeCodeIsLeftOut]);
@@ -229,20 +311,37 @@ function moveWebIntoPlace(): void {
 async function rememberCompiledCode(): Promise<void> {
   if (!("enableCompileCache" in nodeModule)) return; // an older Node
   await Promise.all([
-    startForAMoment(["up", "--foreground", "--no-node", "--port", "0"], "--data"),
-    startForAMoment(["apiserver", "--secure-port", "0"], "--data-dir"),
+    startForAMoment({
+      nodeFlags: ["--max-semi-space-size=64"],
+      command: ["up", "--foreground", "--no-node", "--port", "0", "--data"],
+      file: "kubeconfig",
+    }),
+    startForAMoment({
+      nodeFlags: ["--max-semi-space-size=16"],
+      command: ["apiserver", "--secure-port", "0", "--data-dir"],
+      file: "admin.kubeconfig",
+    }),
   ]);
 }
 
-async function startForAMoment(command: readonly string[], dataFlag: string): Promise<void> {
+interface BriefStart {
+  /** Those that the launcher gives to Node. */
+  readonly nodeFlags: readonly string[];
+  /** The last flag is that of the data directory. */
+  readonly command: readonly string[];
+  /** When it is there, all of the command's code is loaded. */
+  readonly file: string;
+}
+
+async function startForAMoment({ nodeFlags, command, file }: BriefStart): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
-  const args = [...command, dataFlag, data, "--bind-address", "127.0.0.1"];
-  const child = spawn(process.execPath, [...NODE_FLAGS, `${root}dist/k8ts.js`, ...args], {
+  const args = [...command, data, "--bind-address", "127.0.0.1"];
+  const child = spawn(process.execPath, [...nodeFlags, `${root}dist/k8ts.js`, ...args], {
     stdio: "ignore",
     timeout: READY_WITHIN_MS,
   });
   const loaded = setInterval(() => {
-    if (!existsSync(join(data, "admin.kubeconfig"))) return;
+    if (!existsSync(join(data, file))) return;
     clearInterval(loaded); // a second signal would end it before it has written what it compiled
     child.kill();
   }, LOOK_EVERY_MS);

@@ -87,8 +87,11 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
 function commandsWith(name: string): Promise<{ commands: readonly Command[] }> {
   if (name === "proxy") return import("#cmd/proxy-commands.ts");
   if (name === "dns") return import("#cmd/dns-commands.ts");
+  if (name === "controller-manager") return import("#cmd/manager-commands.ts");
   if (name.startsWith("konnectivity-")) return import("#cmd/tunnel-commands.ts");
-  return name === "kubelet" ? import("#cmd/node-commands.ts") : import("#cmd/commands.ts");
+  if (name === "kubelet") return import("#cmd/node-commands.ts");
+  if (name === "apiserver" || name === "up") return import("#cmd/server-commands.ts");
+  return import("#cmd/commands.ts");
 }
 
 /** A bug that nothing catches ends the process. Node would also print the line of the bundle: 20 kB. */

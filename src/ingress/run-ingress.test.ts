@@ -30,8 +30,9 @@ import { servingPair } from "#testing/serving-pair.ts";
 import { until } from "../../test/e2e/node/eventually.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import type { AccessEntry } from "./data-plane/data-plane.ts";
+import { DATA_PLANES } from "./data-plane-name.ts";
 import { CONTROLLER } from "./routes/build-routing-table.ts";
-import { DATA_PLANES, runIngress } from "./run-ingress.ts";
+import { runIngress } from "./run-ingress.ts";
 
 interface Answer {
   readonly status: number;

@@ -21,6 +21,7 @@ import type { CertificatePair } from "./data-plane/certificates.ts";
 import { type AccessEntry, LIMITS, type Limits } from "./data-plane/data-plane.ts";
 import { createIngressMetrics } from "./data-plane/ingress-metrics.ts";
 import { type RunningDataPlane, startDataPlane } from "./data-plane/start-data-plane.ts";
+import type { DataPlaneName } from "./data-plane-name.ts";
 import { followCluster, type PublishedAddress } from "./follow-cluster.ts";
 import { startNginxPlane } from "./nginx/start-nginx-plane.ts";
 
@@ -51,9 +52,6 @@ export interface IngressOptions {
   /** nginx writes lines of JSON to standard output; the built-in data plane calls `onAccess`. */
   readonly accessLog?: boolean;
 }
-
-export const DATA_PLANES = ["built-in", "nginx"] as const;
-export type DataPlaneName = (typeof DATA_PLANES)[number];
 
 export interface RunningIngress {
   readonly ready: Promise<void>;

@@ -1,5 +1,5 @@
 /** The flag that chooses what carries the requests of Ingresses. */
-import { DATA_PLANES, type DataPlaneName } from "#ingress/run-ingress.ts";
+import { DATA_PLANES, type DataPlaneName } from "#ingress/data-plane-name.ts";
 import { FlagError } from "../flags/parse-flags.ts";
 
 export function dataPlaneOf(flag: string, text: string): DataPlaneName {

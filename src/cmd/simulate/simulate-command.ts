@@ -30,11 +30,9 @@ import { integer } from "../flags/flag-values.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { badValue, FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { userKubeconfigFile } from "../up/kubeconfig/user-kubeconfig.ts";
+import { nodeCount } from "./node-count.ts";
 import { simulationOf } from "./simulation-file.ts";
 import { SIMULATED_KUBELET_PORT, startOnFreePort } from "./start-on-free-port.ts";
-
-/** Each has a /24 of addresses for its pods. */
-const NODES_MAX = 16_000;
 
 export const simulateCommand: CommandEntry = {
   name: "simulate",
@@ -46,13 +44,6 @@ export const simulateCommand: CommandEntry = {
     return simulate(args, signal);
   },
 };
-
-/** Reads a number of nodes. */
-export function nodeCount(text: string): number {
-  const count = integer(text);
-  if (count >= 0 && count <= NODES_MAX) return count;
-  throw badValue(`must be from 0 to ${NODES_MAX}`);
-}
 
 async function simulate(args: readonly string[], signal: AbortSignal): Promise<number> {
   const parsed = parseFlags(simulateParser(), args, (flags) => ({

@@ -21,9 +21,11 @@ export interface Component {
   readonly name: string;
   /** Names of components that must be ready before this one starts. */
   readonly needs: readonly string[];
-  /** Starts it. It lives until the signal aborts. */
-  run(cluster: ClusterContext, signal: AbortSignal): RunningComponent;
+  readonly run: RunComponent;
 }
+
+/** Starts a component. It lives until the signal aborts. */
+export type RunComponent = (cluster: ClusterContext, signal: AbortSignal) => RunningComponent;
 
 export interface RunningComponent {
   /** Resolves when others may rely on it; rejects if it cannot start. */

@@ -7,6 +7,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { ClusterContext, Component } from "./component.ts";
+import { loadedComponent } from "./loaded-component.ts";
 import { runComponents } from "./run-components.ts";
 import { parseUpFlags } from "./up-flags.ts";
 
@@ -137,4 +138,36 @@ test("runComponents: a missing or circular need is refused", () => {
     () => runComponents([logged([], "a", ["b"]), logged([], "b", ["a"])], CONTEXT, signal),
     /need each other/,
   );
+});
+
+test("loadedComponent: its code is loaded when what it needs is ready, and its health is that of the code", async () => {
+  const log: string[] = [];
+  const life = new AbortController();
+  const apiserver = logged(log, "apiserver");
+  const scheduler = loadedComponent("scheduler", ["apiserver"], async () => {
+    log.push("load scheduler");
+    const { run } = logged(log, "scheduler");
+    return (cluster, signal) => ({
+      ...run(cluster, signal),
+      healthy: async () => ({ well: false, message: "no lease" }),
+    });
+  });
+  const run = runComponents([scheduler, apiserver], CONTEXT, life.signal);
+  await run.ready;
+  assert.deepEqual(log.splice(0), ["start apiserver", "load scheduler", "start scheduler"]);
+  assert.deepEqual(await run.health("scheduler"), { well: false, message: "no lease" });
+  life.abort();
+  await run.done;
+  assert.deepEqual(log, ["stop scheduler", "stop apiserver"]);
+});
+
+test("loadedComponent: code that cannot be loaded ends the cluster with the error", async () => {
+  const log: string[] = [];
+  const dns = loadedComponent("dns", ["apiserver"], () =>
+    Promise.reject(new Error("no such file")),
+  );
+  const run = runComponents([logged(log, "apiserver"), dns], CONTEXT, new AbortController().signal);
+  await assert.rejects(run.ready, /no such file/);
+  await assert.rejects(run.done, /no such file/);
+  assert.deepEqual(log, ["start apiserver", "stop apiserver"]);
 });

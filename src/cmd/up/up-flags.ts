@@ -2,10 +2,10 @@
 import { join, resolve } from "node:path";
 import { type Option, Command as Parser } from "commander";
 import { parseCidr } from "#api/validation/ip.ts";
-import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
+import { LOCAL_RANGES } from "#cloud/providers/local/local-ranges.ts";
 import { urlOf } from "#etcd/etcd-arguments.ts";
 import { etcdClientFiles } from "#etcd/etcd-certificates.ts";
-import type { DataPlaneName } from "#ingress/run-ingress.ts";
+import type { DataPlaneName } from "#ingress/data-plane-name.ts";
 import { closestWord } from "#lib/text/closest-word.ts";
 import {
   POD_NETWORK_MODES,
@@ -23,7 +23,7 @@ import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.
 import type { Flags } from "../flags/read-flags.ts";
 import { serverUrlOf } from "../flags/server-url.ts";
 import { dataPlaneOf } from "../ingress/data-plane-flag.ts";
-import { nodeCount } from "../simulate/simulate-command.ts";
+import { nodeCount } from "../simulate/node-count.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { NODES_MAX } from "./nodes/node-list.ts";
 import { splitFlags } from "./split-flags.ts";

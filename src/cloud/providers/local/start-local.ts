@@ -8,9 +8,7 @@ import { ownAddresses } from "#host/own-addresses.ts";
 import type { CloudProvider, ProviderContext } from "../../provider.ts";
 import { wantsLoadBalancer } from "../../service/load-balancer-facts.ts";
 import { type AddressHolder, createLocalProvider } from "./local-provider.ts";
-
-/** Beside the pods' range of `k8ts up`. */
-export const LOCAL_RANGES: readonly string[] = ["10.245.0.0/24", "fd00:10:245::/120"];
+import { LOCAL_RANGES } from "./local-ranges.ts";
 
 /** The file of `--cloud-config` may say `ranges: [CIDR, …]`. */
 export function startLocal({ config, client }: ProviderContext): CloudProvider {

@@ -7,22 +7,17 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { isLoopback } from "#lib/loopback.ts";
 import { allowedSources } from "../allowed-sources.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 const CONNECTIONS_MAX = 5_000;
 
-export const apiAccessComponent: Component = {
-  name: "api-access",
-  needs: [APISERVER],
-  run: (cluster, signal) => {
-    const listening = listen(cluster, signal);
-    return {
-      ready: listening.then(() => undefined),
-      done: listening.then(({ closed }) => closed),
-    };
-  },
+export const runApiAccess: RunComponent = (cluster, signal) => {
+  const listening = listen(cluster, signal);
+  return {
+    ready: listening.then(() => undefined),
+    done: listening.then(({ closed }) => closed),
+  };
 };
 
 async function listen(

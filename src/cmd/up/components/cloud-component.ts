@@ -16,8 +16,7 @@ import { isShared } from "../../apiserver/open-store.ts";
 import { CLOUD_USER, ensureCloudAccess } from "../../cloud-controller-manager/cloud-access.ts";
 import { withLeaderMetric } from "../../controller-manager/leader-metrics.ts";
 import { runControllers } from "../../controller-manager/run-controllers.ts";
-import type { ClusterContext, Component } from "../component.ts";
-import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { PROXY_USER } from "./proxy-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
@@ -28,11 +27,10 @@ const ACCOUNT = {
 const FIELD_MANAGER = "cloud-controller-manager";
 const SERVICES_AT_ONCE = 4;
 
-export const cloudComponent: Component = {
-  name: "cloud-controller-manager",
-  needs: [APISERVER],
-  run: (cluster, signal) => ({ ready: Promise.resolve(), done: run(cluster, signal) }),
-};
+export const runCloud: RunComponent = (cluster, signal) => ({
+  ready: Promise.resolve(),
+  done: run(cluster, signal),
+});
 
 async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, hostname, flags } = cluster;

@@ -15,10 +15,9 @@ import { runControllers } from "../../controller-manager/run-controllers.ts";
 import { withWorkers, workersOf } from "../../controller-manager/worker-flags.ts";
 import type { Flags } from "../../flags/read-flags.ts";
 import { inProcessClients } from "../../in-process/in-process-clients.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
 import type { UpFlags } from "../up-flags.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 /** Upstream's: a controller manager that runs elsewhere looks at it, too. */
 const LEASE = { namespace: "kube-system", name: "kube-controller-manager" };
@@ -26,12 +25,10 @@ const LEASE = { namespace: "kube-system", name: "kube-controller-manager" };
 /** The same at every start. A controller manager's identity ends with a UUID instead. */
 const EMBEDDED_IDENTITY = "k8ts-up";
 
-export const controllerManagerComponent: Component = {
-  name: "controller-manager",
-  // Controllers may do nothing before their roles are there.
-  needs: [APISERVER],
-  run: (cluster, signal) => ({ ready: Promise.resolve(), done: run(cluster, signal) }),
-};
+export const runControllerManager: RunComponent = (cluster, signal) => ({
+  ready: Promise.resolve(),
+  done: run(cluster, signal),
+});
 
 async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, hostname, metrics, flags } = cluster;

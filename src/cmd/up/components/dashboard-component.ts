@@ -17,23 +17,18 @@ import { isLoopback } from "#lib/loopback.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { builtWebFiles, newSecret } from "../../dashboard/dashboard-parts.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { dashboardUrl, keepDashboardUrl } from "../dashboard-url.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
-export const dashboardComponent: Component = {
-  name: "dashboard",
-  needs: [APISERVER],
-  run: (cluster, signal) => {
-    const running = start(cluster, signal);
-    return {
-      ready: running.then(() => undefined),
-      done: running.then(async (end) => {
-        await untilAborted(signal);
-        await end();
-      }),
-    };
-  },
+export const runDashboard: RunComponent = (cluster, signal) => {
+  const running = start(cluster, signal);
+  return {
+    ready: running.then(() => undefined),
+    done: running.then(async (end) => {
+      await untilAborted(signal);
+      await end();
+    }),
+  };
 };
 
 /** Answers how to end it. A dashboard that cannot listen is no reason to end the cluster. */

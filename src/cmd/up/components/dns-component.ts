@@ -19,9 +19,8 @@ import {
   ensureKubeDns,
 } from "../../dns/kube-dns.ts";
 import { allowedSources } from "../allowed-sources.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {
@@ -31,11 +30,8 @@ const ACCOUNT = {
 const FIELD_MANAGER = "k8ts-dns";
 const RESOLV_CONF = "/etc/resolv.conf";
 
-export const dnsComponent: Component = {
-  name: "dns",
-  needs: [APISERVER],
-  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
-};
+export const runDnsComponent: RunComponent = (cluster, signal) =>
+  readyAndDone((onReady) => run(cluster, onReady, signal));
 
 async function run(
   cluster: ClusterContext,

@@ -15,8 +15,7 @@ import {
   INGRESS_USER,
 } from "../../ingress/ingress-access.ts";
 import { ensureIngressService, INGRESS_SERVICE } from "../../ingress/ingress-service.ts";
-import type { ClusterContext, Component } from "../component.ts";
-import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {
@@ -27,11 +26,8 @@ const FIELD_MANAGER = "k8ts-ingress";
 /** The end of a cluster waits no longer for requests. */
 const DRAIN_MS = 2_000;
 
-export const ingressComponent: Component = {
-  name: "ingress",
-  needs: [APISERVER],
-  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
-};
+export const runIngressComponent: RunComponent = (cluster, signal) =>
+  readyAndDone((onReady) => run(cluster, onReady, signal));
 
 async function run(
   cluster: ClusterContext,

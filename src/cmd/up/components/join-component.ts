@@ -9,21 +9,16 @@ import { untilAborted } from "#lib/async/aborted.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";
 import { ensureJoinObjects } from "../../join/join-objects.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const FIELD_MANAGER = "k8ts-join";
 
-export const joinComponent: Component = {
-  name: "join",
-  needs: [APISERVER],
-  run: (cluster, signal) => ({
-    ready: publish(cluster, signal),
-    done: untilAborted(signal),
-  }),
-};
+export const runJoin: RunComponent = (cluster, signal) => ({
+  ready: publish(cluster, signal),
+  done: untilAborted(signal),
+});
 
 async function publish(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, flags } = cluster;

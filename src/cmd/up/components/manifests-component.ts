@@ -11,9 +11,8 @@ import { untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { messageOf } from "#lib/caught.ts";
 import { isShared } from "../../apiserver/open-store.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { applyManifests, FIELD_MANAGER } from "../manifests/apply-manifests.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 /** Files are written in several steps. */
@@ -22,13 +21,9 @@ const SETTLE_MS = 200;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
-export const manifestsComponent: Component = {
-  name: "manifests",
-  needs: [APISERVER],
-  run: (cluster, signal) => {
-    const folders = foldersOf(cluster);
-    return { ready: folders.then(() => undefined), done: run(cluster, folders, signal) };
-  },
+export const runManifests: RunComponent = (cluster, signal) => {
+  const folders = foldersOf(cluster);
+  return { ready: folders.then(() => undefined), done: run(cluster, folders, signal) };
 };
 
 async function foldersOf({ flags }: ClusterContext): Promise<readonly string[]> {

@@ -15,9 +15,8 @@ import { ensureMetricsAccess, METRICS_USER } from "../../metrics-server/metrics-
 import { METRICS_HOST, registerMetrics } from "../../metrics-server/register-metrics.ts";
 import { startMetricsServer } from "../../metrics-server/start-metrics-server.ts";
 import { allowedSources } from "../allowed-sources.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { APISERVER } from "./apiserver-component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const GROUPS = ["system:serviceaccounts", "system:serviceaccounts:kube-system"];
@@ -25,17 +24,13 @@ const ACCOUNT = { name: METRICS_USER, groups: [...GROUPS, "system:authenticated"
 const FIELD_MANAGER = "metrics-server";
 
 /** `hasPods`: whether there are real nodes, whose pods may use it. */
-export function metricsComponent(hasPods: boolean, needs: readonly string[]): Component {
-  return {
-    name: "metrics-server",
-    needs: [APISERVER, ...needs],
-    run: (cluster, signal) => ({
-      ready: Promise.resolve(),
-      done: run(cluster, hasPods, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error; // stopped while it started
-      }),
+export function runMetrics(hasPods: boolean): RunComponent {
+  return (cluster, signal) => ({
+    ready: Promise.resolve(),
+    done: run(cluster, hasPods, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error; // stopped while it started
     }),
-  };
+  });
 }
 
 async function run(cluster: ClusterContext, hasPods: boolean, signal: AbortSignal): Promise<void> {

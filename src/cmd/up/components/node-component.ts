@@ -10,17 +10,13 @@ import { readyAndDone } from "#lib/async/ready-and-done.ts";
 import { type NetworkMarks, networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";
 import { runMachineNode } from "../../node/run-machine-node.ts";
-import type { ClusterContext, Component } from "../component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { nodeCredentials } from "../nodes/node-credentials.ts";
 import { podRangesOf } from "../pod-ranges.ts";
-import { APISERVER } from "./apiserver-component.ts";
 import { PROXY_USER } from "./proxy-component.ts";
 
-export const nodeComponent: Component = {
-  name: "node",
-  needs: [APISERVER, "controller-manager"],
-  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
-};
+export const runNode: RunComponent = (cluster, signal) =>
+  readyAndDone((onReady) => run(cluster, onReady, signal));
 
 async function run(
   cluster: ClusterContext,

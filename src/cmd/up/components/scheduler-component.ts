@@ -8,8 +8,7 @@ import { runLeaderElection } from "#client/leader-election.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import { isShared } from "../../apiserver/open-store.ts";
 import { runScheduler } from "../../scheduler/run-scheduler.ts";
-import type { ClusterContext, Component } from "../component.ts";
-import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 
 const SCHEDULER: User = { name: "system:kube-scheduler", groups: ["system:authenticated"] };
 const FIELD_MANAGER = "kube-scheduler";
@@ -20,11 +19,10 @@ const LEASE = { namespace: "kube-system", name: "kube-scheduler" };
 /** The same at every start. The identity of a scheduler that runs alone ends with a UUID instead. */
 const EMBEDDED_IDENTITY = "k8ts-up";
 
-export const schedulerComponent: Component = {
-  name: "scheduler",
-  needs: [APISERVER],
-  run: (cluster, signal) => ({ ready: Promise.resolve(), done: run(cluster, signal) }),
-};
+export const runSchedulerComponent: RunComponent = (cluster, signal) => ({
+  ready: Promise.resolve(),
+  done: run(cluster, signal),
+});
 
 async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, hostname, metrics, flags } = cluster;

@@ -7,8 +7,7 @@ import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";
 import { simulationOf } from "../../simulate/simulation-file.ts";
 import { startOnFreePort } from "../../simulate/start-on-free-port.ts";
-import type { ClusterContext, Component } from "../component.ts";
-import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 
 /** Acts for all simulated nodes, which have no accounts of their own. */
 const USER = {
@@ -16,13 +15,8 @@ const USER = {
   groups: ["system:masters", "system:authenticated"],
 };
 
-export const SIMULATION = "simulated-nodes";
-
-export const simulationComponent: Component = {
-  name: SIMULATION,
-  needs: [APISERVER, "controller-manager"],
-  run: (cluster, signal) => readyAndDone((onReady) => run(cluster, onReady, signal)),
-};
+export const runSimulationComponent: RunComponent = (cluster, signal) =>
+  readyAndDone((onReady) => run(cluster, onReady, signal));
 
 async function run(
   cluster: ClusterContext,

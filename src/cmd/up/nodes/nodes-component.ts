@@ -11,8 +11,7 @@ import { networkMarks } from "#network/network-marks.ts";
 import { runPodNetwork } from "#network/pod-network.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";
 import { ensureNetworkPolicyAccess } from "../../network-policy/network-policy-access.ts";
-import type { ClusterContext, Component } from "../component.ts";
-import { APISERVER } from "../components/apiserver-component.ts";
+import type { ClusterContext, RunComponent } from "../component.ts";
 import { PROXY_USER } from "../components/proxy-component.ts";
 import { podRangesOf } from "../pod-ranges.ts";
 import { controlSocket, serveControl } from "./control-socket.ts";
@@ -24,13 +23,8 @@ import { answerNodeRequest } from "./node-requests.ts";
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const FIELD_MANAGER = "k8ts-nodes";
 
-/** `alsoNeeds` names what has to listen before nodes can reach the API server. */
-export function nodesComponent(list: NodeList, alsoNeeds: readonly string[]): Component {
-  return {
-    name: "nodes",
-    needs: [APISERVER, "controller-manager", ...alsoNeeds],
-    run: (cluster, signal) => readyAndDone((onReady) => run(cluster, list, onReady, signal)),
-  };
+export function runNodes(list: NodeList): RunComponent {
+  return (cluster, signal) => readyAndDone((onReady) => run(cluster, list, onReady, signal));
 }
 
 async function run(
