@@ -48,7 +48,7 @@ export interface PodView {
   };
 }
 
-interface ContainerView {
+export interface ContainerView {
   readonly name: string;
   readonly ready: boolean;
   readonly started?: boolean;
