@@ -11,6 +11,8 @@ export interface Outcome {
   /** Files with a failure, relative to the project. */
   readonly failedFiles: readonly string[];
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
+  /** Errors outside of any test: an unhandled rejection, a worker process that ended. */
+  readonly errors: readonly string[];
 }
 
 /** More files than this failing at once is a fault of the project, not of one test. */
@@ -53,9 +55,11 @@ export function runTests(node: string, filters: readonly string[]): Outcome {
         env: { ...process.env, K8TS_OUTCOME: file },
       },
     );
-    if (!existsSync(file)) return { passed: 0, failed: 1, failedFiles: [], skipped: [] };
+    if (!existsSync(file))
+      return { passed: 0, failed: 1, failedFiles: [], skipped: [], errors: [] };
     const outcome = JSON.parse(readFileSync(file, "utf8")) as Outcome;
-    // An error outside of any test (an unhandled rejection, say) fails the run too.
+    for (const error of outcome.errors) process.stdout.write(`outside of tests: ${error}\n`);
+    // An error outside of any test fails the run too.
     return status !== 0 && outcome.failed === 0 ? { ...outcome, failed: 1 } : outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
