@@ -1,7 +1,8 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does and loads the others when a
- * command needs them; `server.js`, the API server and what starts a cluster; `*-component.js`, the
- * other components of a cluster, loaded when they start, and `components.js`, what several of them need; `commands.js`, all commands; `node.js`, the kubelet
+ * command needs them; `server.cjs`, the API server and what starts a cluster; `*-component.cjs`, the
+ * other components of a cluster, loaded when they start, and `components.cjs`, what several of them need
+ * (scripts for `src/lib/script-loader.ts`); `commands.js`, all commands; `node.js`, the kubelet
  * alone, `proxy.js`, the service proxy, `dns.js`, the DNS server, `manager.js`, the controller manager, `tunnel.js`,
  * Konnectivity; `http-thread.js`, what the thread runs that speaks HTTP; `ssh.js`, the library of SSH
  * tunnels, `grpc.js`, the gRPC library; `controller.js`, `testing.js` and others, what other programs import. Beside them lie the
@@ -11,6 +12,7 @@
  * concurrent builds, never find one missing or half written.
  */
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -22,8 +24,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from "node:fs";
-import nodeModule from "node:module";
+import { get } from "node:https";
 import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +38,8 @@ import {
   type Plugin,
   RUNTIME_MODULE_ID,
 } from "rolldown";
+import { WRITE_ALL_CODE_CACHES } from "../src/cli/code-caches.ts";
+import { SCRIPT_HEAD, SCRIPT_SUFFIX, SOURCE_HASH } from "../src/lib/script-loader.ts";
 import { buildWeb } from "./build-web.ts";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
 import { writeGeneratedTypes } from "./generate-types.ts";
@@ -52,7 +57,7 @@ const LOOK_EVERY_MS = 20;
 /** What the entry loads when a command needs it. */
 const LOADED_LATER: Readonly<Record<string, string>> = {
   "#cmd/commands.ts": "./commands.js",
-  "#cmd/server-commands.ts": "./server.js",
+  "#cmd/server-commands.ts": "./server.cjs",
   "#cmd/node-commands.ts": "./node.js",
   "#cmd/proxy-commands.ts": "./proxy.js",
   "#cmd/dns-commands.ts": "./dns.js",
@@ -152,6 +157,8 @@ const REQUIRED = "required:";
 const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
 const WEB = "web";
+/** Hexadecimal digits. */
+const HASH_LENGTH = 16;
 
 /** What people import is left readable: an error in it shows the line, not all of the file. */
 const LIBRARIES: ReadonlySet<string> = new Set([
@@ -218,7 +225,7 @@ function importedBy(
 }
 
 /** A debugger finds the sources of these. */
-const SOURCE_MAPS: ReadonlySet<string> = new Set(["commands.js", "server.js"]);
+const SOURCE_MAPS: ReadonlySet<string> = new Set(["commands.js", "server.cjs"]);
 
 async function bundle(
   input: string,
@@ -226,6 +233,7 @@ async function bundle(
   plugins: Plugin[],
   codeSplitting: OutputOptions["codeSplitting"] = false,
 ): Promise<void> {
+  const isScript = file.endsWith(SCRIPT_SUFFIX);
   await build({
     input: `${root}${input}`,
     platform: "node",
@@ -235,14 +243,14 @@ async function bundle(
       target: "node20.19",
       define: {
         "globalThis.K8TS_VERSION": JSON.stringify(version),
-        __dirname: "import.meta.dirname", // of CommonJS packages
+        ...(isScript ? {} : { __dirname: "import.meta.dirname" }), // of CommonJS packages
       },
     },
     output: {
       ...(codeSplitting === false
         ? { file: join(making, file) }
-        : { dir: making, entryFileNames: file, chunkFileNames: "[name].js" }),
-      format: "esm",
+        : { dir: making, entryFileNames: file, chunkFileNames: `[name]${SCRIPT_SUFFIX}` }),
+      format: isScript ? "cjs" : "esm",
       codeSplitting,
       // One letter beyond Latin-1, and V8 keeps the whole text with two bytes for each.
       charset: "ascii",
@@ -257,7 +265,7 @@ async function bundle(
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "commands.js", [sshIsAnotherFile, grpcIsAnotherFile]);
-await bundle("src/cmd/server-commands.ts", "server.js", [sshIsAnotherFile, grpcIsAnotherFile], {
+await bundle("src/cmd/server-commands.ts", "server.cjs", [sshIsAnotherFile, grpcIsAnotherFile], {
   groups: [byDynamicImport(`${root}src/cmd/server-commands.ts`, "components")],
 });
 await bundle("src/cmd/node-commands.ts", "node.js", [grpcIsAnotherFile]);
@@ -274,11 +282,22 @@ await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/entries/scheduler.ts", "scheduler.js", []);
 await bundle("src/entries/testing.ts", "testing.js", []);
 await bundle("src/cli/main.ts", ENTRY, [commandsAreOtherFiles]);
+makeScripts();
 await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.gz"));
 moveIntoPlace();
 await rememberCompiledCode();
+
+/** Makes CommonJS files the scripts that `src/lib/script-loader.ts` loads. */
+function makeScripts(): void {
+  for (const name of readdirSync(making).filter((file) => file.endsWith(SCRIPT_SUFFIX))) {
+    const file = join(making, name);
+    const script = `${SCRIPT_HEAD}${readFileSync(file, "utf8")}\n})\n`;
+    const hash = createHash("sha256").update(script).digest("hex").slice(0, HASH_LENGTH);
+    writeFileSync(file, `${script}${SOURCE_HASH}${hash}\n`);
+  }
+}
 
 /** What this build did not make goes. */
 function moveIntoPlace(): void {
@@ -306,22 +325,31 @@ function moveWebIntoPlace(): void {
 /**
  * The first start after a build would compile everything anew: servers that live for a moment leave
  * behind what the next ones need. One for each set of V8's flags that the program runs with, since
- * what is remembered goes by them. Without it they start all the same, only slower.
+ * what is remembered goes by them, and each twice, since a start on existing data runs other functions.
+ * Without it they start all the same, only slower.
  */
 async function rememberCompiledCode(): Promise<void> {
-  if (!("enableCompileCache" in nodeModule)) return; // an older Node
-  await Promise.all([
-    startForAMoment({
+  const starts: readonly BriefStart[] = [
+    {
       nodeFlags: ["--max-semi-space-size=64"],
       command: ["up", "--foreground", "--no-node", "--port", "0", "--data"],
-      file: "kubeconfig",
-    }),
-    startForAMoment({
+      kubeconfig: "kubeconfig",
+    },
+    {
       nodeFlags: ["--max-semi-space-size=16"],
       command: ["apiserver", "--secure-port", "0", "--data-dir"],
-      file: "admin.kubeconfig",
+      kubeconfig: "admin.kubeconfig",
+    },
+  ];
+  await Promise.all(
+    starts.map(async (start) => {
+      const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
+      await startForAMoment(start, data);
+      rmSync(join(data, start.kubeconfig), { force: true }); // made again by the second
+      await startForAMoment(start, data);
+      rmSync(data, { recursive: true, force: true });
     }),
-  ]);
+  );
 }
 
 interface BriefStart {
@@ -329,23 +357,38 @@ interface BriefStart {
   readonly nodeFlags: readonly string[];
   /** The last flag is that of the data directory. */
   readonly command: readonly string[];
-  /** When it is there, all of the command's code is loaded. */
-  readonly file: string;
+  /** The file in the data directory that has the address of the server. */
+  readonly kubeconfig: string;
 }
 
-async function startForAMoment({ nodeFlags, command, file }: BriefStart): Promise<void> {
-  const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
+async function startForAMoment(
+  { nodeFlags, command, kubeconfig }: BriefStart,
+  data: string,
+): Promise<void> {
   const args = [...command, data, "--bind-address", "127.0.0.1"];
   const child = spawn(process.execPath, [...nodeFlags, `${root}dist/k8ts.js`, ...args], {
     stdio: "ignore",
     timeout: READY_WITHIN_MS,
+    env: { ...process.env, [WRITE_ALL_CODE_CACHES]: "true" },
   });
-  const loaded = setInterval(() => {
-    if (!existsSync(join(data, file))) return;
-    clearInterval(loaded); // a second signal would end it before it has written what it compiled
-    child.kill();
-  }, LOOK_EVERY_MS);
-  await once(child, "close");
-  clearInterval(loaded);
-  rmSync(data, { recursive: true, force: true });
+  const closed = once(child, "close");
+  while (child.exitCode === null && !(await isReady(join(data, kubeconfig)))) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  child.kill(); // once: a second signal would end it before it has written what it compiled
+  await closed;
+}
+
+/** Whether the server of a kubeconfig answers so. */
+async function isReady(kubeconfig: string): Promise<boolean> {
+  if (!existsSync(kubeconfig)) return false;
+  const [, server] = /server: "?([^"\s]+)/.exec(readFileSync(kubeconfig, "utf8")) ?? [];
+  if (server === undefined) return false;
+  return await new Promise((resolve) => {
+    const asked = get(`${server}/readyz`, { rejectUnauthorized: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    asked.on("error", () => resolve(false));
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import nodeModule from "node:module";
+import { join } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
@@ -11,7 +12,9 @@ import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import type { Command } from "#cmd/command.ts";
 import { backgroundDataDir } from "#cmd/up/background/background-arguments.ts";
 import { startInBackground } from "#cmd/up/background/start-in-background.ts";
+import { ScriptLoader } from "#lib/script-loader.ts";
 import { closestWord } from "#lib/text/closest-word.ts";
+import { writeCodeCachesLater } from "./code-caches.ts";
 import { COMMANDS } from "./command-summaries.ts";
 import { version } from "./version.ts";
 
@@ -32,6 +35,18 @@ Examples:
 
 \`k8ts COMMAND --help\` explains a command.
 `;
+
+interface CommandsModule {
+  readonly commands: readonly Command[];
+}
+
+/** Commands that run an API server. */
+const SERVERS: ReadonlySet<string> = new Set(["apiserver", "up"]);
+/** Modules of Node that every API server loads at its start. */
+const MODULES_OF_SERVERS = ["perf_hooks", "https", "http2", "worker_threads", "fs/promises", "dns"];
+const IS_BUILT = !import.meta.url.endsWith(".ts");
+/** The folder of compiled code, beside the files of the build. */
+const COMPILED = ".compiled";
 
 const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
 
@@ -62,35 +77,44 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     surviveClosedPipes();
     return await startInBackground({ dataDir: backgroundDir, args }, signalOfProcess());
   }
+  if (SERVERS.has(name)) loadModulesOfNode();
   if (name === "apiserver") compileEarlier();
   letRequestsDieYoung();
   keepCompiledCode();
   if (name === "proxy" || name === "kubelet") preferLessMemory();
   if (name === "proxy") leaveCompilersOut();
   if (name === "kubelet") compileLater();
-  const { commands } = await commandsWith(name);
+  const folder = fileURLToPath(new URL(".", import.meta.url));
+  const scripts = new ScriptLoader(folder, join(folder, COMPILED));
+  const { commands } = await commandsWith(name, scripts);
   const command = commands.find((c) => c.name === name);
   if (command === undefined) throw new Error(`${name} is listed but missing`);
   surviveClosedPipes();
   endOnBugs();
   const signal = signalOfProcess();
+  const writeCodeCaches = writeCodeCachesLater(scripts);
   try {
     return await command.run(args, signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0; // the signal came before the command had started
     process.stderr.write(`Error: ${explain(error)}\n`);
     return 1;
+  } finally {
+    writeCodeCaches();
   }
 }
 
 /** Programs that run beside others are files of their own, so that each loads what it needs. */
-function commandsWith(name: string): Promise<{ commands: readonly Command[] }> {
+async function commandsWith(name: string, scripts: ScriptLoader): Promise<CommandsModule> {
   if (name === "proxy") return import("#cmd/proxy-commands.ts");
   if (name === "dns") return import("#cmd/dns-commands.ts");
   if (name === "controller-manager") return import("#cmd/manager-commands.ts");
   if (name.startsWith("konnectivity-")) return import("#cmd/tunnel-commands.ts");
   if (name === "kubelet") return import("#cmd/node-commands.ts");
-  if (name === "apiserver" || name === "up") return import("#cmd/server-commands.ts");
+  if (SERVERS.has(name)) {
+    if (IS_BUILT) return scripts.load("server.cjs") as CommandsModule;
+    return import("#cmd/server-commands.ts");
+  }
   return import("#cmd/commands.ts");
 }
 
@@ -109,6 +133,14 @@ function explain(error: unknown): string {
   const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
   const isBug = bugs.some((kind) => error instanceof kind) && !("code" in error);
   return isBug ? (error.stack ?? error.message) : error.message;
+}
+
+/**
+ * Node has a code cache of its own modules, which V8 rejects once one of its flags was changed: they are
+ * loaded before. Compiling them anew takes 25 ms.
+ */
+function loadModulesOfNode(): void {
+  for (const name of MODULES_OF_SERVERS) process.getBuiltinModule(name);
 }
 
 /**
@@ -168,7 +200,7 @@ function compileLater(): void {
 /** Compiling the server side is a third of its start: newer Nodes remember the outcome. */
 function keepCompiledCode(): void {
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
-  enableCompileCache?.(fileURLToPath(new URL(".compiled/", import.meta.url)));
+  enableCompileCache?.(fileURLToPath(new URL(COMPILED, import.meta.url)));
 }
 
 /** A closed pipe on stdout or stderr, as with `head`, does not end the process. */
