@@ -19,6 +19,10 @@ beforeAll(async () => {
     ...["--node-labels", `team=blue,${ZONE}=z1`],
     ...["--register-with-taints", "dedicated=e2e:NoSchedule"],
   ]);
+  await cluster.apply({
+    ...{ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "heavy" } },
+    ...{ handler: "runc", overhead: { podFixed: { cpu: "100m", memory: "16Mi" } } },
+  });
 }, 120_000);
 
 afterAll(async () => {
@@ -46,13 +50,7 @@ describe.concurrent("cgroup of a pod", () => {
   ])(
     "memory limit and CPU quota are $what",
     async ({ name, spec, container, want }) => {
-      await cluster.apply(
-        {
-          ...{ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "heavy" } },
-          ...{ handler: "runc", overhead: { podFixed: { cpu: "100m", memory: "16Mi" } } },
-        },
-        pod(name, { ...spec, containers: [{ ...main(), ...container }] }),
-      );
+      await cluster.apply(pod(name, { ...spec, containers: [{ ...main(), ...container }] }));
       await running(name);
       const { uid } = (await cluster.pod(name)).metadata;
       assert.deepEqual(await limitsOf(`pod${uid}`), want);
