@@ -58,7 +58,10 @@ export async function createPodServices(
   );
   await allocations.load();
   const volumes = new PodVolumes(
-    { client, clock, logger, objects, tokens, trustBundles, certificates },
+    {
+      ...{ client, clock, logger, objects, tokens, trustBundles, certificates },
+      node: () => node.keeper.node,
+    },
     paths,
     volumePlugins,
     measured.storage,

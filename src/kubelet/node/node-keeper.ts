@@ -7,11 +7,11 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
 import {
   decideNodeStatus,
+  labelsOfExistingNode,
   type NodeIdentity,
   type NodeState,
   newNode,
   OWN_ANNOTATIONS,
-  ownLabels,
 } from "#kubelet/decide/node/node-status.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
 import { Backoff } from "#lib/async/backoff.ts";
@@ -116,13 +116,13 @@ export class NodeKeeper {
     const found = await client.get(nodeKind, { name: identity.name }, signal);
     if (!found.ok) throw new Error(found.status.message);
     this.#take(found.value);
-    await this.#fixLabels(found.value, signal);
+    if (register) await this.#fixLabels(found.value, signal);
   }
 
   /** Labels and annotations that the kubelet owns are what they must be, also after another machine had the name. */
   async #fixLabels(node: Node, signal: AbortSignal): Promise<void> {
     const { client, identity } = this.#options;
-    const wanted = { ...ownLabels(identity), ...identity.labels };
+    const wanted = labelsOfExistingNode(identity);
     const { labels = {}, annotations = {} } = node.metadata;
     const isRight = Object.entries(wanted).every(([name, value]) => labels[name] === value);
     const isAnnotated = Object.entries(OWN_ANNOTATIONS).every(

@@ -23,6 +23,7 @@ import {
 } from "#kubelet/pods/pod-paths.ts";
 import { KnownClaims } from "./claims.ts";
 import { applyFsGroup } from "./fs-group.ts";
+import { requireNodeAffinity } from "./node-affinity.ts";
 import { volumePlugins } from "./plugins.ts";
 import { NO_PLUGIN, qualifiedPluginName, VolumeCounts } from "./volume-counts.ts";
 import {
@@ -125,6 +126,7 @@ export class PodVolumes {
   ): Promise<{ readonly result: MountedVolume; readonly stats: MeasuredVolume | undefined }> {
     const claimed = await this.#claims.get(this.#tools.client, pod, volume);
     const persistentVolume = claimed?.persistentVolume;
+    requireNodeAffinity(persistentVolume, this.#tools.node());
     const plugin = this.#plugins.find((one) => one.accepts({ volume, persistentVolume }));
     const uid = pod.metadata.uid ?? "";
     if (plugin === undefined) {

@@ -1,5 +1,6 @@
 /** What a sort of volume must be able to do, and what it may use for it. */
 import type {
+  Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -23,6 +24,8 @@ export interface VolumeTools {
   readonly tokens: PodTokens;
   readonly trustBundles: TrustBundles;
   readonly certificates: PodCertificates;
+  /** The node as the API server has it; undefined before it was read. */
+  node(): Node | undefined;
 }
 
 export interface VolumeRequest {

@@ -58,7 +58,7 @@ export function newNode(identity: NodeIdentity, state: NodeState, nowMs: number)
   };
 }
 
-export function ownLabels({ hostname, architecture }: NodeIdentity): Record<string, string> {
+function ownLabels({ hostname, architecture }: NodeIdentity): Record<string, string> {
   return {
     "kubernetes.io/hostname": hostname,
     "kubernetes.io/os": "linux",
@@ -66,6 +66,23 @@ export function ownLabels({ hostname, architecture }: NodeIdentity): Record<stri
     "beta.kubernetes.io/os": "linux",
     "beta.kubernetes.io/arch": architecture,
   };
+}
+
+/** Labels that describe the machine, and are also set on a Node that exists already. */
+const MACHINE_LABELS: ReadonlySet<string> = new Set([
+  ...["kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"],
+  ...["topology.kubernetes.io/zone", "topology.kubernetes.io/region"],
+  ...["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"],
+  ...["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"],
+  ...["beta.kubernetes.io/os", "beta.kubernetes.io/arch"],
+]);
+
+/** Other labels of `--node-labels` are set only when the kubelet makes the Node, as in upstream: they may have been changed since. */
+export function labelsOfExistingNode(identity: NodeIdentity): Record<string, string> {
+  const all = { ...ownLabels(identity), ...identity.labels };
+  const isKept = ([name, value]: readonly [string, string]): boolean =>
+    MACHINE_LABELS.has(name) && value !== "";
+  return Object.fromEntries(Object.entries(all).filter(isKept));
 }
 
 /** Fields and resources of others, such as device plug-ins, are kept. */

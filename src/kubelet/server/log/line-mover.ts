@@ -7,7 +7,8 @@
  * Promises:
  * 1. `load` copies a block into the memory that `move` works in, and answers that memory. One block is
  *    worked on at a time, without waiting for anything in between, so that all logs share one LineMover.
- * 2. `move` handles full lines with a prefix of 40 bytes, and stops before the first other line.
+ * 2. `move` handles full lines whose time has 20 to 31 bytes, and stops before the first other line. Runtimes
+ *    leave out zeros at the end of a time: every tenth one is shorter than 30 bytes.
  * 3. The program is made when it is first used: a kubelet whose logs are short never has it.
  */
 
@@ -18,7 +19,13 @@ const VECTOR_BYTES = 16;
 /** Smaller blocks are not worth the program. */
 const BLOCK_BYTES_MIN = 16 * 1024;
 const BLOCK_BYTES_MAX = PAGES * PAGE_BYTES - VECTOR_BYTES;
-const PREFIX_BYTES = 40;
+const TIME_BYTES_MIN = 20;
+/** ` stdout F ` */
+const TAGS_BYTES = 10;
+/** A line that ends earlier is left to the caller. */
+const LINE_BYTES_MIN = 2 * VECTOR_BYTES + TAGS_BYTES;
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
 
 export interface Moved {
   /** Behind the last line that was moved. */
@@ -77,12 +84,14 @@ const NOTHING = 0x40;
 const OP = {
   ...{ block: 0x02, loop: 0x03, end: 0x0b, branch: 0x0c, branchIf: 0x0d },
   ...{ get: 0x20, set: 0x21, tee: 0x22, setGlobal: 0x24 },
-  ...{ load32: 0x28, load64: 0x29, const32: 0x41, const64: 0x42 },
-  ...{ add: 0x6a, subtract: 0x6b, and: 0x71, trailingZeros: 0x68 },
-  ...{ differs: 0x47, isLess: 0x49, isGreater: 0x4b, isNotLess: 0x4f },
-  ...{ and64: 0x83, differs64: 0x52, vector: 0xfd },
+  ...{ load32: 0x28, const32: 0x41 },
+  ...{ add: 0x6a, subtract: 0x6b, and: 0x71, or: 0x72, shiftLeft: 0x74, trailingZeros: 0x68 },
+  ...{ differs: 0x47, isLess: 0x49, isGreater: 0x4b, isNotLess: 0x4f, vector: 0xfd },
 } as const;
-const VECTOR = { load: 0x00, store: 0x0b, const: 0x0c, equalBytes: 0x23, bitmask: 0x64 } as const;
+const VECTOR = {
+  ...{ load: 0x00, store: 0x0b, const: 0x0c },
+  ...{ equal: 0x23, atMost: 0x2a, bitmask: 0x64 },
+} as const;
 
 /** Parameters and variables of the function. */
 const [START, END, AT, NEXT, FROM, MASK] = [0, 1, 2, 3, 4, 5] as const;
@@ -93,34 +102,41 @@ function moveLines(): number[] {
   const set = (variable: number): number[] => [OP.set, variable];
   const tee = (variable: number): number[] => [OP.tee, variable];
   const number = (value: number): number[] => [OP.const32, ...signed(BigInt(value))];
-  const long = (value: bigint): number[] => [OP.const64, ...signed(value)];
   const plus = (variable: number, value: number): number[] => [
     ...[...get(variable), ...number(value), OP.add],
   ];
   const vector = (op: number, ...more: number[]): number[] => [OP.vector, ...unsigned(op), ...more];
-  const newlines = Array.from({ length: VECTOR_BYTES }, () => 0x0a);
+  /** A bit for each of the 16 bytes from the address on the stack on: whether the comparison is true. */
+  const compare = (comparison: number, byte: number, offset = 0): number[] => [
+    ...[...vector(VECTOR.load, 0, offset), ...vector(VECTOR.const, ...repeated(byte))],
+    ...[...vector(comparison), ...vector(VECTOR.bitmask)],
+  ];
+  const { atMost, equal } = VECTOR;
   return [
     ...list([[3, I32]]),
     ...[OP.block, NOTHING, OP.loop, NOTHING],
-    ...[...plus(START, PREFIX_BYTES), ...get(END), OP.isNotLess, OP.branchIf, 1],
-    // `Z std` from the 30th byte on, ` F ` from the 38th on.
-    ...[...get(START), OP.load64, 0, 29, ...long(0xffffffffffn), OP.and64],
-    ...[...long(0x647473205an), OP.differs64, OP.branchIf, 1],
-    ...[...get(START), OP.load32, 0, 36, ...number(-0x100), OP.and],
+    ...[...plus(START, LINE_BYTES_MIN), ...get(END), OP.isNotLess, OP.branchIf, 1],
+    // The time ends at the first space; a newline before it ends another line.
+    ...[...get(START), ...compare(atMost, SPACE)],
+    ...[...get(START), ...compare(atMost, SPACE, VECTOR_BYTES)],
+    ...[...number(VECTOR_BYTES), OP.shiftLeft, OP.or, OP.trailingZeros, ...tee(FROM)],
+    ...[...number(TIME_BYTES_MIN), OP.isLess, OP.branchIf, 1],
+    ...[...get(START), ...get(FROM), OP.add, ...tee(FROM)],
+    // ` std` there, ` F ` from the eighth byte on.
+    ...[OP.load32, 0, 0, ...number(0x64747320), OP.differs, OP.branchIf, 1],
+    ...[...get(FROM), OP.load32, 0, 6, ...number(-0x100), OP.and],
     ...[...number(0x20462000), OP.differs, OP.branchIf, 1],
-    // The end of the line.
-    ...[...get(START), ...set(NEXT)],
+    // The end of the line: it may stand where `out` or `err` should.
+    ...[...plus(FROM, 4), ...set(NEXT), ...plus(FROM, TAGS_BYTES), ...set(FROM)],
     ...[OP.block, NOTHING, OP.loop, NOTHING],
-    ...[...get(NEXT), ...vector(VECTOR.load, 0, 0), ...vector(VECTOR.const, ...newlines)],
-    ...[...vector(VECTOR.equalBytes), ...vector(VECTOR.bitmask), ...tee(MASK), OP.branchIf, 1],
+    ...[...get(NEXT), ...compare(equal, NEWLINE), ...tee(MASK), OP.branchIf, 1],
     ...[...plus(NEXT, VECTOR_BYTES), ...tee(NEXT), ...get(END), OP.isLess, OP.branchIf, 0],
     ...[OP.end, OP.branch, 2, OP.end],
     ...[...get(NEXT), ...get(MASK), OP.trailingZeros, OP.add, ...number(1), OP.add, ...tee(NEXT)],
     ...[...get(END), OP.isGreater, OP.branchIf, 1],
-    // Two short lines are not one usual line.
-    ...[...get(NEXT), ...plus(START, PREFIX_BYTES + 1), OP.isLess, OP.branchIf, 1],
+    ...[...get(NEXT), ...plus(FROM, 1), OP.isLess, OP.branchIf, 1],
     // The text. Up to 15 bytes too many are written: `at` is so far behind that they belong to this line.
-    ...[...plus(START, PREFIX_BYTES), ...set(FROM), OP.loop, NOTHING],
+    ...[OP.loop, NOTHING],
     ...[...get(AT), ...get(FROM), ...vector(VECTOR.load, 0, 0)],
     ...vector(VECTOR.store, 0, 0),
     ...[...plus(AT, VECTOR_BYTES), ...set(AT)],
@@ -156,6 +172,10 @@ function section(id: number, body: readonly number[]): number[] {
 
 function list(items: readonly (readonly number[])[]): number[] {
   return [...unsigned(items.length), ...items.flat()];
+}
+
+function repeated(byte: number): number[] {
+  return Array.from({ length: VECTOR_BYTES }, () => byte);
 }
 
 function text(ascii: string): number[] {

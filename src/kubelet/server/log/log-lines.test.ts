@@ -92,9 +92,13 @@ describe("container log", () => {
     const line = fc.oneof(
       { weight: 8, arbitrary: fc.nat(200).map((n) => usual("F", "x".repeat(n))) },
       { weight: 1, arbitrary: fc.nat(40).map((n) => usual("P", "part".repeat(n))) },
+      // Zeros at the end of a time are left out.
+      { weight: 4, arbitrary: fc.tuple(fc.nat(14), fc.nat(50)).map(([cut, n]) => shorter(cut, n)) },
       fc.constantFrom(...USUAL.split("\n"), ...FILE.split("\n")),
       // The time of the second ends where that of a usual line would, counted from the first.
       fc.constant("2030-01 stdout F a\n2030-01010Z stdout F not usual"),
+      fc.constant("begin\n2030-01-01T00:00:00Z stdout F short time"),
+      fc.constant("2030-01-01T00:00:00Z std\nab F no stream"),
     );
     fc.assert(
       fc.property(fc.array(line, { minLength: 300, maxLength: 400 }), fc.nat(50), (all, cut) => {
@@ -111,6 +115,11 @@ describe("container log", () => {
     );
   });
 });
+
+function shorter(cut: number, textBytes: number): string {
+  const time = "2030-01-01T00:00:00.123456789123";
+  return `${time.slice(0, time.length - cut)}Z stdout F ${"s".repeat(textBytes)}`;
+}
 
 function usual(tag: string, content: string): string {
   return `2030-01-01T00:00:00.123456789Z stdout ${tag} ${content}`;

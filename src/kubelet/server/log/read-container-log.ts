@@ -4,12 +4,13 @@
  *
  * Promises:
  * 1. A log of any size is read in blocks, one block ahead of the reader, into two buffers: a chunk is the
- *    reader's until it asks for the next one.
+ *    reader's until it asks for the next one. The memory of the buffers is freed at the end.
  * 2. A followed log goes on in the new file after the runtime has rotated it.
  */
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { freeBuffer } from "#lib/free-buffer.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { LineMover } from "./line-mover.ts";
 import { LogLines } from "./log-lines.ts";
@@ -60,6 +61,7 @@ export async function* readContainerLog(request: ReadLogOptions): AsyncGenerator
   } finally {
     changes?.close();
     await file.close();
+    file.free();
   }
 }
 
@@ -124,6 +126,11 @@ class LogFile {
     await this.#ahead?.catch(() => undefined);
     await this.#handle?.close();
     this.#handle = undefined;
+  }
+
+  /** After the reader has taken everything that it wants. */
+  free(): void {
+    for (const buffer of this.#buffers) freeBuffer(buffer);
   }
 
   async #read(): Promise<number> {
