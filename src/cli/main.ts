@@ -42,6 +42,8 @@ interface CommandsModule {
 
 /** Commands that run an API server. */
 const SERVERS: ReadonlySet<string> = new Set(["apiserver", "up"]);
+/** They rest nearly all of the time. */
+const PROGRAMS_OF_NODES: ReadonlySet<string> = new Set(["dns", "kubelet", "proxy"]);
 /** Modules of Node that every API server loads at its start. */
 const MODULES_OF_SERVERS = ["perf_hooks", "https", "http2", "worker_threads", "fs/promises", "dns"];
 const IS_BUILT = !import.meta.url.endsWith(".ts");
@@ -81,7 +83,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === "apiserver") compileEarlier();
   letRequestsDieYoung();
   keepCompiledCode();
-  if (name === "proxy" || name === "kubelet") preferLessMemory();
+  if (PROGRAMS_OF_NODES.has(name)) preferLessMemory();
   if (name === "proxy") leaveCompilersOut();
   if (name === "kubelet") compileLittle();
   const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -166,7 +168,7 @@ function letRequestsDieYoung(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
-/** Programs of a node rest nearly all of the time: garbage of their start is not kept for speed. */
+/** Garbage of the start is not kept for speed. */
 function preferLessMemory(): void {
   setFlagsFromString("--optimize-for-size");
   setFlagsFromString("--semi-space-growth-factor=1");

@@ -16,6 +16,7 @@ import {
 } from "#dns/forward/resolv-conf.ts";
 import { CLUSTER_DOMAIN, type DnsOptions, runDns } from "#dns/run-dns.ts";
 import { messageOf } from "#lib/caught.ts";
+import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -39,6 +40,7 @@ interface Config extends Pick<DnsOptions, "port"> {
 }
 
 const USER_AGENT = "k8ts-dns";
+const GAIN_BYTES_MIN = 4 * 1024 * 1024;
 /** As CoreDNS refuses longer ones. */
 const TTL_SECONDS_MAX = 3600;
 
@@ -56,6 +58,7 @@ export const dnsCommand: Command = {
     if ("exitCode" in parsed) return parsed.exitCode;
     const { log, connection, status, ...config } = parsed.config;
     const { clock, random, logger } = processSurroundings(log);
+    collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
     const metrics = new Metrics();
     const requests = new RequestMetrics(metrics, clock);
     const observed = requests.to(new URL(connection.server).host);
