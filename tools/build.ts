@@ -157,6 +157,8 @@ const REQUIRED = "required:";
 const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
 const WEB = "web";
+/** Of another file of the build; see SCRIPT_HEAD. */
+const IMPORT_OF_MODULE = /\bimport\((["'`]\.\/[\w-]+\.js["'`])\)/g;
 /** Hexadecimal digits. */
 const HASH_LENGTH = 16;
 
@@ -293,7 +295,8 @@ await rememberCompiledCode();
 function makeScripts(): void {
   for (const name of readdirSync(making).filter((file) => file.endsWith(SCRIPT_SUFFIX))) {
     const file = join(making, name);
-    const script = `${SCRIPT_HEAD}${readFileSync(file, "utf8")}\n})\n`;
+    const source = readFileSync(file, "utf8").replaceAll(IMPORT_OF_MODULE, "importModule($1)");
+    const script = `${SCRIPT_HEAD}${source}\n})\n`;
     const hash = createHash("sha256").update(script).digest("hex").slice(0, HASH_LENGTH);
     writeFileSync(file, `${script}${SOURCE_HASH}${hash}\n`);
   }

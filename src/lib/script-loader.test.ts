@@ -46,6 +46,17 @@ describe("script loader: scripts of the build and their code caches", () => {
     assert.equal(loader.load("main.cjs"), exports);
   });
 
+  test("import: a module beside the script is loaded, also by functions of a code cache", async () => {
+    writeFileSync(join(folder, "module.mjs"), "export const answer = 42;");
+    script("main.cjs", "m", 'exports.load = () => importModule("./module.mjs");');
+    for (const run of ["without a code cache", "with one"]) {
+      const loader = newLoader();
+      const { answer } = await Reflect.get(loader.load("main.cjs"), "load")();
+      assert.equal(answer, 42, run);
+      loader.writeCodeCaches();
+    }
+  });
+
   test("code cache: one file per script; a loader that used it does not write it again", () => {
     script("main.cjs", "m", "exports.answer = () => 42;");
     const first = newLoader();

@@ -12,11 +12,16 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { cachedDataVersionTag } from "node:v8";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 
-/** A script is a function, as Node makes one of a CommonJS module. */
-export const SCRIPT_HEAD = '(function(exports,require,module,__filename,__dirname){"use strict";';
+/**
+ * A script is a function, as Node makes one of a CommonJS module. It loads modules with the last argument:
+ * V8 forgets for functions of a code cache how `import()` finds them.
+ */
+export const SCRIPT_HEAD =
+  '(function(exports,require,module,__filename,__dirname,importModule){"use strict";';
 /** The last line of a script is this and a hash of the lines before. */
 export const SOURCE_HASH = "//# k8ts-source=";
 /** The end of the names of scripts, by which they require each other. */
@@ -28,6 +33,7 @@ type ScriptFunction = (
   module: object,
   filename: string,
   folder: string,
+  importModule: (specifier: string) => Promise<unknown>,
 ) => void;
 
 interface LoadedScript {
@@ -60,7 +66,9 @@ export class ScriptLoader {
     const require = (id: string): unknown =>
       id.endsWith(SCRIPT_SUFFIX) ? this.load(basename(id)) : nodeRequire(id);
     const run = loaded.script.runInThisContext() as ScriptFunction;
-    run(module.exports, require, module, filename, this.#folder);
+    const importModule = (specifier: string): Promise<unknown> =>
+      import(pathToFileURL(join(this.#folder, specifier)).href);
+    run(module.exports, require, module, filename, this.#folder, importModule);
     return module.exports;
   }
 
@@ -94,7 +102,6 @@ export class ScriptLoader {
       filename,
       columnOffset: -SCRIPT_HEAD.length, // as in the source map
       ...(cachedData === undefined ? {} : { cachedData }),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
     const isCached = cachedData !== undefined && script.cachedDataRejected === false;
     return { script, cacheFile, isCached };
