@@ -11,13 +11,10 @@
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
  * concurrent builds, never find one missing or half written.
  */
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import {
   chmodSync,
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -26,8 +23,6 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { get } from "node:https";
-import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -38,11 +33,11 @@ import {
   type Plugin,
   RUNTIME_MODULE_ID,
 } from "rolldown";
-import { WRITE_ALL_CODE_CACHES } from "../src/cli/code-caches.ts";
 import { SCRIPT_HEAD, SCRIPT_SUFFIX, SOURCE_HASH } from "../src/lib/script-loader.ts";
 import { buildWeb } from "./build-web.ts";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
 import { writeGeneratedTypes } from "./generate-types.ts";
+import { rememberCompiledCode } from "./remember-compiled-code.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
@@ -50,9 +45,6 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
 const dist = `${root}dist/`;
 const making = mkdtempSync(`${root}.dist-`); // as deep, so that the source map is right in both
 process.on("exit", () => rmSync(making, { recursive: true, force: true }));
-
-const READY_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 20;
 
 /** What the entry loads when a command needs it. */
 const LOADED_LATER: Readonly<Record<string, string>> = {
@@ -289,7 +281,7 @@ await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.gz"));
 moveIntoPlace();
-await rememberCompiledCode();
+await rememberCompiledCode(`${root}dist/k8ts.js`);
 
 /** Makes CommonJS files the scripts that `src/lib/script-loader.ts` loads. */
 function makeScripts(): void {
@@ -323,75 +315,4 @@ function moveWebIntoPlace(): void {
   for (const file of readdirSync(`${dist}${WEB}`)) {
     if (!made.includes(file)) rmSync(`${dist}${WEB}/${file}`, { force: true });
   }
-}
-
-/**
- * The first start after a build would compile everything anew: servers that live for a moment leave
- * behind what the next ones need. One for each set of V8's flags that the program runs with, since
- * what is remembered goes by them, and each twice, since a start on existing data runs other functions.
- * Without it they start all the same, only slower.
- */
-async function rememberCompiledCode(): Promise<void> {
-  const starts: readonly BriefStart[] = [
-    {
-      nodeFlags: ["--max-semi-space-size=64"],
-      command: ["up", "--foreground", "--no-node", "--port", "0", "--data"],
-      kubeconfig: "kubeconfig",
-    },
-    {
-      nodeFlags: ["--max-semi-space-size=16"],
-      command: ["apiserver", "--secure-port", "0", "--data-dir"],
-      kubeconfig: "admin.kubeconfig",
-    },
-  ];
-  await Promise.all(
-    starts.map(async (start) => {
-      const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
-      await startForAMoment(start, data);
-      rmSync(join(data, start.kubeconfig), { force: true }); // made again by the second
-      await startForAMoment(start, data);
-      rmSync(data, { recursive: true, force: true });
-    }),
-  );
-}
-
-interface BriefStart {
-  /** Those that the launcher gives to Node. */
-  readonly nodeFlags: readonly string[];
-  /** The last flag is that of the data directory. */
-  readonly command: readonly string[];
-  /** The file in the data directory that has the address of the server. */
-  readonly kubeconfig: string;
-}
-
-async function startForAMoment(
-  { nodeFlags, command, kubeconfig }: BriefStart,
-  data: string,
-): Promise<void> {
-  const args = [...command, data, "--bind-address", "127.0.0.1"];
-  const child = spawn(process.execPath, [...nodeFlags, `${root}dist/k8ts.js`, ...args], {
-    stdio: "ignore",
-    timeout: READY_WITHIN_MS,
-    env: { ...process.env, [WRITE_ALL_CODE_CACHES]: "true" },
-  });
-  const closed = once(child, "close");
-  while (child.exitCode === null && !(await isReady(join(data, kubeconfig)))) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
-  child.kill(); // once: a second signal would end it before it has written what it compiled
-  await closed;
-}
-
-/** Whether the server of a kubeconfig answers so. */
-async function isReady(kubeconfig: string): Promise<boolean> {
-  if (!existsSync(kubeconfig)) return false;
-  const [, server] = /server: "?([^"\s]+)/.exec(readFileSync(kubeconfig, "utf8")) ?? [];
-  if (server === undefined) return false;
-  return await new Promise((resolve) => {
-    const asked = get(`${server}/readyz`, { rejectUnauthorized: false }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode === 200);
-    });
-    asked.on("error", () => resolve(false));
-  });
 }

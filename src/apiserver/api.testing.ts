@@ -43,7 +43,10 @@ export interface TestApi extends AsyncDisposable {
 
 export interface TestApiOptions
   extends Partial<
-    Pick<ApiServerOptions, "storedForm" | "hooks" | "components" | "admission" | "frontProxyClient">
+    Pick<
+      ApiServerOptions,
+      "storedForm" | "hooks" | "components" | "admission" | "frontProxyClient" | "storeIsLocal"
+    >
   > {
   readonly store?: MemoryStore;
   /** Beside the built-in ones. */

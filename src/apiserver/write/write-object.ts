@@ -98,7 +98,7 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
 
 /**
  * A first attempt on what the cache has. A write that was stored was based on the current object: the
- * store compares. Every other outcome (refused, nothing to change) counts only if the cache was current.
+ * store compares. A refusal, and nothing to change, count only if the cache was current.
  */
 async function onCached(
   objects: ObjectStore,
@@ -109,10 +109,15 @@ async function onCached(
 ): Promise<Result<Written> | "overtaken"> {
   const first = await attempt(success(cached));
   if (first === "overtaken") return first;
-  if (first.ok && first.value.revision.number !== cached?.number) return first;
+  if (first.ok ? first.value.revision.number !== cached?.number : isStoreLost(first)) return first;
   const now = await objects.read(stored, key);
   if (!now.ok) return now;
   return now.value?.number === cached?.number ? first : await attempt(now);
+}
+
+/** Then the write may have been made: a second attempt would meet it and be refused as a conflict. */
+function isStoreLost({ status }: { readonly status: Status }): boolean {
+  return status.code === 503;
 }
 
 async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
@@ -299,7 +304,7 @@ export async function deleteObject(
   const cached = dryRun ? undefined : parts.objects.peek(stored, key);
   if (cached?.revision !== undefined) {
     const deleted = await deleteFound(verb, name, cached.revision, options, dryRun);
-    if (deleted.ok) return deleted;
+    if (deleted.ok || isStoreLost(deleted)) return deleted;
     const now = await parts.objects.read(stored, key);
     if (!now.ok) return now;
     // What was refused may have been refused because the cache was outdated.
