@@ -17,7 +17,8 @@ export type LogLevel = keyof typeof LEVELS;
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
-  debug(message: string, fields?: Fields): void;
+  /** Fields that cost something to collect are given as a function, called if the line is written. */
+  debug(message: string, fields?: Fields | (() => Fields)): void;
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
@@ -39,9 +40,10 @@ export function createLogger(options: LoggerOptions, base: Fields = {}): Logger 
   const format = LINES[options.format];
   const at =
     (level: Exclude<LogLevel, "silent">) =>
-    (message: string, fields?: Fields): void => {
+    (message: string, fields?: Fields | (() => Fields)): void => {
       if (LEVELS[level] < LEVELS[options.level]) return;
-      const all = redact({ ...base, ...fields }, 0) as Fields;
+      const given = typeof fields === "function" ? fields() : fields;
+      const all = redact({ ...base, ...given }, 0) as Fields;
       options.write(format(new Date(options.clock.nowMs()).toISOString(), level, message, all));
     };
   return {

@@ -122,5 +122,6 @@ function requestOf(operation: Operation, object?: KubeObject): AdmissionRequest 
     user: { name: "tester", groups: [] },
     client: new AbortController(),
     warn: () => undefined,
+    annotate: undefined,
   };
 }

@@ -54,20 +54,20 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
   /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
-  annotate?(key: string, value: string, level?: "Request"): void;
+  readonly annotate: ((key: string, value: string, level?: "Request") => void) | undefined;
 }
 
 /** What differs from one write to another; the rest of the request is known from its verb. */
 export interface AdmissionWrite<Written> {
   readonly operation: Operation;
   readonly object: Written;
-  readonly old?: KubeObject;
+  readonly old?: KubeObject | undefined;
   readonly options: Readonly<Record<string, unknown>>;
   readonly dryRun: boolean;
   /** The object's place, where the path does not say it: creates and the items of a collection. */
-  readonly place?: { readonly namespace: string; readonly name: string };
+  readonly place?: { readonly namespace: string; readonly name: string } | undefined;
   /** The type of `object` where the sub-resource has one of its own: Scale, Eviction, PodExecOptions. */
-  readonly type?: GroupVersionKind;
+  readonly type?: GroupVersionKind | undefined;
 }
 
 export function admissionRequest<Written>(
@@ -91,7 +91,7 @@ export function admissionRequest<Written>(
     user,
     client: request,
     warn,
-    ...(annotate === undefined ? {} : { annotate }),
+    annotate,
   };
 }
 

@@ -91,11 +91,11 @@ export class CustomResources {
       definitions.push(definition);
       this.#groups.set(summaryOf(definition));
       this.#pendingGroups.add(definition.spec.group);
-      await pace.rest();
+      if (pace.isDue) await pace.rest();
     }
     for (const definition of definitions) {
       await this.#resume(definition);
-      await pace.rest();
+      if (pace.isDue) await pace.rest();
     }
     this.#begin();
   }
@@ -138,7 +138,7 @@ export class CustomResources {
   async #work(): Promise<void> {
     const pace = new WorkPace(this.#options.clock);
     while (this.#pending.size + this.#pendingGroups.size > 0 && !this.#signal.aborted) {
-      await pace.rest();
+      await (pace.isDue && pace.rest()); // never within the call of `#begin`
       const [name] = this.#pending;
       if (name === undefined) await this.#syncNextGroup();
       else await this.#reconcileNext(name);

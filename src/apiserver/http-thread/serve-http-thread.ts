@@ -289,8 +289,10 @@ class HttpThreadServer {
   #logger(): Logger {
     const at =
       (level: "debug" | "error"): Logger["debug"] =>
-      (message, fields) =>
-        this.#outbox.put({ form: "log", level, message, error: String(fields?.error ?? "") });
+      (message, fields) => {
+        const { error = "" } = (typeof fields === "function" ? fields() : fields) ?? {};
+        this.#outbox.put({ form: "log", level, message, error: String(error) });
+      };
     return { ...silentLogger, debug: at("debug"), error: at("error") };
   }
 }

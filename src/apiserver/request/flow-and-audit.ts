@@ -41,7 +41,9 @@ export async function withFlowAndAudit(
   if (stored !== undefined && !(await stored)) {
     return textAnswer(500, undecidedText(request, "failed to store audit event"));
   }
-  for (const [key, value] of Object.entries(notes?.annotations ?? {})) trail?.annotate(key, value);
+  if (notes?.annotations !== undefined) {
+    for (const [key, value] of Object.entries(notes.annotations)) trail?.annotate(key, value);
+  }
   // Components in this process have no connection that could be overloaded.
   const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {

@@ -82,7 +82,7 @@ function logRequest(
   resp: number,
   seconds: number,
 ): void {
-  parts.logger.debug("HTTP", {
+  parts.logger.debug("HTTP", () => ({
     verb: verb.toUpperCase(),
     URI: rawUrl ?? path,
     latency: `${(seconds * 1000).toFixed(3)}ms`,
@@ -90,7 +90,7 @@ function logRequest(
     "audit-ID": auditId ?? "",
     srcIP: peer.address,
     resp,
-  });
+  }));
 }
 
 /** Paths of API groups that are not served are like any other unknown path. */

@@ -178,7 +178,7 @@ export class ResourceCache {
     const load = this.#loads;
     for (const revision of this.list(this.#resource.prefix)) {
       revision.normalize();
-      await pace.rest();
+      if (pace.isDue) await pace.rest();
     }
     if (load === this.#loads) this.#hasRaw = false;
   }

@@ -54,11 +54,11 @@ export function requestFor<Written extends KubeObject>(
   return admissionRequest(verb, {
     operation: old === undefined ? "CREATE" : "UPDATE",
     object,
-    ...(old === undefined ? {} : { old }),
+    old,
     options: options.raw,
     dryRun: options.dryRun,
-    ...(change.form === "create" ? { place: placeOf(verb, object) } : {}),
-    ...(view === undefined ? {} : { type: targetOf(view.kind).kind }),
+    place: change.form === "create" ? placeOf(verb, object) : undefined,
+    type: view === undefined ? undefined : targetOf(view.kind).kind,
   });
 }
 

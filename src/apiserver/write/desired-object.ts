@@ -34,7 +34,7 @@ export async function desiredObject(
     case "apply": {
       const next = await patched(verb, write, current);
       if (!next.ok) return next;
-      await verb.pace.rest();
+      if (verb.pace.isDue) await verb.pace.rest();
       if (change.form === "patch") {
         const tracking = await prepareTracking(verb, next.value);
         trackUpdate(verb, current, next.value, options, tracking);

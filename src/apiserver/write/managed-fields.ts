@@ -20,6 +20,7 @@ import {
 import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Steps } from "#lib/async/steps.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
@@ -76,12 +77,13 @@ export function trackOwnUpdate(
 }
 
 /** A part of the work of `trackCreate` and `trackUpdate`, in steps where an object is large. */
-export async function prepareTracking(
+export function prepareTracking(
   { request: { body }, resource, pace }: VerbRequest,
   draft: Draft<KubeObject>,
-): Promise<Tracking | undefined> {
+): MaybePromise<Tracking | undefined> {
   if (body.form !== "bytes" || body.bytes.length < LARGE_BODY_BYTES) return undefined;
-  return { nodes: await pace.run(largeNodesOf(membersOf(draft), typedSchema(resource.kind))) };
+  const nodes = pace.run(largeNodesOf(membersOf(draft), typedSchema(resource.kind)));
+  return nodes.then((found) => ({ nodes: found }));
 }
 
 const LARGE_BODY_BYTES = 64 * 1024;
@@ -142,10 +144,10 @@ export async function applyConfiguration(
   kind: Kind = verb.resource.kind,
 ): Promise<Result<Draft<KubeObject>>> {
   const yaml = bodyYaml(verb.request.body, bytes);
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const configuration = await verb.pace.run(readConfiguration(yaml, options, verb.warn));
   if (!configuration.ok) return configuration;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const { schema, apiVersion } = typeOf(kind);
   const applying = applySteps({
     schema,
@@ -159,7 +161,7 @@ export async function applyConfiguration(
   });
   const applied = await verb.pace.run(applying);
   if (!applied.ok) return applied;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const decoded = await verb.pace.run(normalizeSteps(kind.schema(), applied.value));
   if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;

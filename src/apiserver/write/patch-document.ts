@@ -51,10 +51,10 @@ export async function patchDocument(
     return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
   }
   const patch = parsed.value;
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const applied = applyPatch(type, membersOf(current), patch, kind);
   if (!applied.ok) return applied;
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const { document, patchErrors } = applied.value;
   // Upstream has custom resources as maps, whose keys are always sorted.
   const writtenParts = kind.custom === undefined ? [current] : [];
@@ -71,7 +71,7 @@ export async function patchDocument(
   if (!decoded.ok) {
     return refuse(type === "strategic" ? restoreError(decoded.error) : decoded.error);
   }
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const { apiVersion } = kind;
   const members = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };

@@ -60,7 +60,7 @@ const NAME_ATTEMPTS_MAX = 8;
  * that a slow client is not starved.
  */
 export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
-  await verb.pace.rest(); // the body was decoded
+  if (verb.pace.isDue) await verb.pace.rest(); // the body was decoded
   if (write.change.form === "create") return await createObject(verb, write);
   const { objects, updateLocks, writeLimit, clock } = verb.parts;
   const { stored } = verb.resource;
@@ -124,7 +124,7 @@ async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Resu
   for (let attempt = 1; ; attempt++) {
     const admitted = await admitObject(verb, write, undefined);
     if (!admitted.ok) return admitted;
-    await verb.pace.rest();
+    if (verb.pace.isDue) await verb.pace.rest();
     const draft = admitted.value;
     const { generateName = "", name = "" } = draft.metadata;
     if (generateName !== "") {
@@ -169,7 +169,7 @@ async function admitObject(
   if (there?.ok === false) return there;
   const wanted = await desiredObject(verb, write, there?.value);
   if (!wanted.ok) return wanted;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const admitted =
     there !== undefined && write.view !== undefined
       ? await admitView(verb, write, wanted.value, there.value, write.view)
@@ -218,7 +218,7 @@ async function prepareAndStore(
       ? await prepareNew(verb, write, draft)
       : await prepareNext(verb, write, draft, current);
   if (!prepared.ok) return prepared;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const step = await validateAndStore(verb, write, draft, current);
   await prepared.value?.(step.ok && step.value.outcome === "written");
   return step;
@@ -268,7 +268,7 @@ async function validateAndStore(
       ? await applyCreateRules(stored.kind, kind, draft, context, verb)
       : await applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
   if (!ruled.ok) return ruled;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
 
   const asked =
     old !== undefined && write.view !== undefined
@@ -281,10 +281,10 @@ async function validateAndStore(
   if (current === undefined && !options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {
     return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
   }
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   const finished = finishObject(stored.kind, draft, old);
   if (!finished.ok) return finished;
-  await verb.pace.rest();
+  if (verb.pace.isDue) await verb.pace.rest();
   if (current === undefined) return await storeNew(verb, finished.value, draft, options.dryRun);
   const object = sameButTimes(finished.value, current.value);
   return await storeNext(verb, current, object, options.dryRun);

@@ -15,7 +15,7 @@ import {
 } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
-import { type FieldErrors, fieldErrorSteps } from "#api/validation/field-errors.ts";
+import { type FieldErrors, isStepwise } from "#api/validation/field-errors.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import {
   validateNames,
@@ -50,14 +50,17 @@ export async function applyCreateRules(
     },
     METADATA,
   );
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const ownErrors = hasOwnRules(served)
     ? served.validate?.(served.storedAs!.fromStored(draft), context)
     : kind.validate?.(draft, context);
-  const errors = [...metadataErrors, ...(await pace.run(fieldErrorSteps(ownErrors)))];
+  const errors = [
+    ...metadataErrors,
+    ...(isStepwise(ownErrors) ? await pace.run(ownErrors) : (ownErrors ?? [])),
+  ];
   // A kind that takes any name still needs one that fits into a path.
   if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   for (const text of kind.warnings?.(draft, undefined, context) ?? []) warn(text);
   kind.canonicalize?.(draft);
@@ -82,20 +85,20 @@ export async function applyUpdateRules(
   if (subresource !== undefined || kind.canonicalize === undefined) reuseUnchangedParts(draft, old);
   if (kind.generation) countGeneration(draft, old);
   settleSystemFields(draft, old);
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const namespaced = kind.scope === "Namespaced";
   const options = { namespaced, nameRule: pathSegmentName };
   const metadataErrors = validateObjectMeta(draft.metadata, options, METADATA);
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const metadataChangeErrors = validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA);
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   const ownErrors = validateChange(kind, served, subresource, draft, old, context);
   const errors = [
     ...metadataErrors,
     ...metadataChangeErrors,
-    ...(await pace.run(fieldErrorSteps(ownErrors))),
+    ...(isStepwise(ownErrors) ? await pace.run(ownErrors) : (ownErrors ?? [])),
   ];
-  await pace.rest();
+  if (pace.isDue) await pace.rest();
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   const warnings =
     subresource === undefined

@@ -1,10 +1,10 @@
 /**
  * Lets long work of one task take rests, so that it does not keep the event loop from everything else.
- * The task calls `rest` between its steps.
+ * Between its steps the task looks whether a rest is due, and takes it: `if (pace.isDue) await pace.rest()`.
  *
  * Promises:
- * 1. `rest` is undefined, and costs one look at the clock, unless the work since the last rest took
- *    WORK_MS or more. Then it resolves in a later turn of the event loop.
+ * 1. A rest is due, which costs one look at the clock to know, if the work since the last one took
+ *    WORK_MS or more. It ends in a later turn of the event loop.
  * 2. While time stands still (the virtual clock) there are no rests.
  */
 import type { Clock } from "../time/clock.ts";
@@ -23,9 +23,14 @@ export class WorkPace {
     this.#sinceMs = clock.elapsedMs();
   }
 
-  rest(): Promise<void> | undefined {
-    const nowMs = this.#clock.elapsedMs();
-    return nowMs - this.#sinceMs < WORK_MS ? undefined : this.#pause();
+  /** Whether it is time for a rest. To await nothing would cost a microtask and its promise at each step. */
+  get isDue(): boolean {
+    return this.#clock.elapsedMs() - this.#sinceMs >= WORK_MS;
+  }
+
+  async rest(): Promise<void> {
+    await nextTurn();
+    this.#sinceMs = this.#clock.elapsedMs();
   }
 
   /** Runs the steps, with rests between them. */
@@ -33,13 +38,7 @@ export class WorkPace {
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
-      const pause = this.rest();
-      if (pause !== undefined) await pause;
+      if (this.isDue) await this.rest();
     }
-  }
-
-  async #pause(): Promise<void> {
-    await nextTurn();
-    this.#sinceMs = this.#clock.elapsedMs();
   }
 }
