@@ -8,8 +8,11 @@ import { schemaOf } from "#api/schema/from-facts.ts";
 
 type Column = Kind["columns"][number];
 
-/** OpenAPI adds the values of an enum to the field's own text. */
-const ENUM_VALUES = "\n\nPossible enum values:";
+/**
+ * What OpenAPI's description of a field has and a column's has not: the values of an enum, which OpenAPI
+ * adds, and a sentence about roleRef, since upstream describes columns of bindings with the older v1beta1.
+ */
+const OPENAPI_ONLY = /\n\nPossible enum values:| This field is immutable\.$/;
 
 export class ColumnDescriptions {
   readonly #kinds: Iterable<Kind>;
@@ -36,7 +39,7 @@ export class ColumnDescriptions {
         const dot = describedBy.lastIndexOf(".");
         const struct = schemaOf(describedBy.slice(0, dot)).name;
         const text = descriptions.field(struct, describedBy.slice(dot + 1)) ?? "";
-        texts.set(describedBy, text.split(ENUM_VALUES, 1)[0]!);
+        texts.set(describedBy, text.split(OPENAPI_ONLY, 1)[0]!);
       }
     }
     return texts;

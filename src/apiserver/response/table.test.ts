@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { runKind } from "#api/testing/run-kind.ts";
 import { startTestApi } from "../api.testing.ts";
 import { Revision } from "../storage/revision.ts";
@@ -18,6 +19,13 @@ describe("tables", () => {
     const descriptions = new ColumnDescriptions([ipAddressKind], () => prose as never);
     const described = ipAddressKind.columns.find(({ describedBy }) => describedBy !== undefined)!;
     assert.equal(descriptions.of(described), "What it is.");
+  });
+
+  test("the Role column of a RoleBinding is described as in v1beta1, without its immutability", () => {
+    const prose = { field: () => "What it is. This field is immutable." };
+    const descriptions = new ColumnDescriptions([roleBindingKind], () => prose as never);
+    const role = roleBindingKind.columns.find(({ name }) => name === "Role")!;
+    assert.equal(descriptions.of(role), "What it is.");
   });
 
   test("a cell without heading has no column definition", () => {
