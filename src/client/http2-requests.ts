@@ -7,7 +7,9 @@
  *    client's certificate was renewed.
  * 2. A request that the server certainly did not act on is sent once more on a new connection.
  *    Every other failure is a TransportError, or the signal's reason.
- * 3. A server without HTTP/2 is found out once: with `Http1Required` the caller has to use HTTP/1.1.
+ * 3. A write that is aborted while nothing at all comes from the server is not delivered later: the
+ *    connection is reset. A leader that lost its lease relies on it.
+ * 4. A server without HTTP/2 is found out once: with `Http1Required` the caller has to use HTTP/1.1.
  */
 import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
 import { connectHttp2, type TlsOptions } from "#lib/http2/connect-http2.ts";
@@ -21,6 +23,8 @@ import { TransportError } from "./transport.ts";
 const CONNECT_TIMEOUT_MS = 30_000;
 /** As client-go checks its connections. */
 const KEEP_ALIVE = { idleMs: 30_000, answerMs: 15_000 };
+/** A server from which nothing came for so long does not answer. */
+const SILENT_MS = 1_000;
 const FIRST_FINAL_STATUS = 200;
 const PREFIXES_MAX = 64;
 const RETIRED_MS = 60_000;
@@ -73,7 +77,12 @@ export class Http2Requests implements Disposable {
     for (let isSecond = false; ; isSecond = true) {
       const connection = this.#openTo(request.tls) ?? (await this.#connect(request.tls));
       try {
-        return await exchange(connection, headers, request.body, this.#aborts, signal);
+        return await exchange(
+          { connection, aborts: this.#aborts, clock: this.#clock },
+          headers,
+          request.body,
+          signal,
+        );
       } catch (error) {
         if (!(error instanceof Http2Error)) throw error;
         if (error.notProcessed && !isSecond) continue;
@@ -164,12 +173,17 @@ function retire(connection: Http2Connection, clock: Clock): void {
   else clock.schedule(RETIRED_MS, () => connection.close());
 }
 
+interface Exchanger {
+  readonly connection: Http2Connection;
+  readonly aborts: SignalListeners;
+  readonly clock: Clock;
+}
+
 /** One request and the whole answer. */
 function exchange(
-  connection: Http2Connection,
+  { connection, aborts, clock }: Exchanger,
   headers: Buffer,
   body: Buffer | undefined,
-  aborts: SignalListeners,
   signal: AbortSignal | undefined,
 ): Promise<Http2Answer> {
   return new Promise((resolve, reject) => {
@@ -178,9 +192,13 @@ function exchange(
       return;
     }
     let stream: Http2Stream | undefined;
+    const sentAtMs = clock.elapsedMs();
     const abort = (): void => {
       if (signal !== undefined) aborts.delete(signal, abort);
       stream?.cancel();
+      const silentSinceMs = Math.max(sentAtMs, connection.heardAtMs);
+      const isSilent = clock.elapsedMs() - silentSinceMs >= SILENT_MS;
+      if (body !== undefined && isSilent) connection.abandon();
       reject(signal?.reason);
     };
     const handler = new AnswerReader((error, answer) => {

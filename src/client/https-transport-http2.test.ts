@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { afterAll, test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { HttpsTransport } from "./https-transport.ts";
 import { TransportError } from "./transport.ts";
@@ -151,3 +152,28 @@ test("HTTP/2 transport: a server that cannot be reached is a TransportError", as
   using transport = transportTo(url);
   await assert.rejects(transport.send(CALL), TransportError);
 });
+
+for (const { name, silentMs, isReset } of [
+  { name: "in time keeps its connection", silentMs: 999, isReset: false },
+  { name: "after a second of silence resets its connection", silentMs: 1_000, isReset: true },
+]) {
+  test(`HTTP/2 transport: a write that is aborted ${name}`, async () => {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    const server = http2Server(() => undefined);
+    const errors: string[] = [];
+    server.on("sessionError", (error: NodeJS.ErrnoException) => errors.push(String(error.code)));
+    const connection = { server: await listen(server), ca: authority.certificatePem };
+    using transport = new HttpsTransport(connection, "test", undefined, { http2: { clock } });
+    const life = new AbortController();
+    const arrived = once(server, "stream");
+    const sent = transport.send(CALL, life.signal);
+    const [stream] = (await arrived) as [ServerHttp2Stream];
+    await clock.advance(silentMs);
+    life.abort(new Error("the lease was lost"));
+    await assert.rejects(sent, /the lease was lost/);
+    await new Promise((resolve) => stream.once("close", resolve));
+    assert.deepEqual(errors, isReset ? ["ECONNRESET"] : []);
+    for (const session of server.sessions) session.destroy();
+    server.close();
+  });
+}

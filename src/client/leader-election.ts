@@ -7,7 +7,9 @@
  *    which is shorter than the lease itself.
  * 2. Other instances' clocks are never compared with ours: a lease is taken over only after it was
  *    seen unchanged for its whole duration by our own clock.
- * 3. When the outer signal aborts the lease is released, so that another can take over at once.
+ * 3. A process that was stopped for longer than that, and goes on, sends no write through its
+ *    LeaderTransport, even if it handles what has arrived meanwhile before the signal aborts.
+ * 4. When the outer signal aborts the lease is released, so that another can take over at once.
  */
 import type { Lease } from "#api/generated/coordination.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
@@ -19,6 +21,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { Client, Typed } from "./client.ts";
+import { HeldLease } from "./leader-transport.ts";
 
 export interface LeaderElectionOptions {
   readonly client: Client;
@@ -31,6 +34,8 @@ export interface LeaderElectionOptions {
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
+  /** Is told how long this instance may act; its LeaderTransport holds back what comes too late. */
+  readonly held?: HeldLease;
 }
 
 const leaseRef: Typed<Lease> = {
@@ -51,6 +56,7 @@ export async function runLeaderElection(
     leaseDurationMs: 15_000,
     renewDeadlineMs: 10_000,
     retryPeriodMs: 2_000,
+    held: new HeldLease(options.clock),
     ...options,
   });
   while (!signal.aborted) {
@@ -66,6 +72,7 @@ export async function runLeaderElection(
     term.abort(new Error("the lease was lost"));
     signal.removeEventListener("abort", end);
     await work;
+    elector.endTerm();
     if (signal.aborted) await elector.release();
     else options.logger.warn("no longer leading", { lease: options.name });
   }
@@ -76,6 +83,8 @@ class Elector {
   #seen: { readonly record: string; readonly atMs: number } | undefined;
   #held: Lease | undefined;
   #waitedFor: string | undefined;
+  /** When the last attempt to take or renew the lease began. */
+  #askedAtMs = 0;
 
   constructor(options: Required<LeaderElectionOptions>) {
     this.#options = options;
@@ -92,18 +101,25 @@ class Elector {
 
   /** Renews until that fails for the whole renew deadline, or the signal aborts. */
   async holdOn(signal: AbortSignal): Promise<void> {
-    const { clock, renewDeadlineMs } = this.#options;
-    let renewedMs = clock.elapsedMs();
+    const { clock, renewDeadlineMs, held } = this.#options;
+    let renewedMs = this.#askedAtMs;
+    held.holdUntil(renewedMs + renewDeadlineMs);
     const leftMs = (): number => renewDeadlineMs - (clock.elapsedMs() - renewedMs);
     while (!signal.aborted && leftMs() > 0) {
       await this.#pause(signal, leftMs());
       if (signal.aborted || leftMs() <= 0) return;
-      const startedMs = clock.elapsedMs();
       const renewed = await withTimeout(clock, leftMs(), (s) => this.#tryOnce(s), signal).catch(
         () => false,
       );
-      if (renewed) renewedMs = startedMs;
+      if (!renewed) continue;
+      renewedMs = this.#askedAtMs;
+      held.holdUntil(renewedMs + renewDeadlineMs);
     }
+  }
+
+  /** The work of the leader has ended. */
+  endTerm(): void {
+    this.#options.held.end();
   }
 
   async release(): Promise<void> {
@@ -123,7 +139,8 @@ class Elector {
   }
 
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, name } = this.#options;
+    const { client, clock, namespace, name } = this.#options;
+    this.#askedAtMs = clock.elapsedMs();
     try {
       const current = await client.get(leaseRef, { namespace, name }, signal);
       if (!current.ok) {

@@ -8,6 +8,7 @@ import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { type Connection, connectionFromFile, connectionInCluster } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease, LeaderTransport } from "#client/leader-transport.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -88,7 +89,9 @@ export async function runController(
   using transport = new HttpsTransport(connectionOf(options.kubeconfig), name, undefined, {
     http2: { clock },
   });
-  const client = new Client({ transport, clock, random, fieldManager: name });
+  const held = new HeldLease(clock);
+  const leading = new LeaderTransport(transport, held);
+  const client = new Client({ transport: leading, clock, random, fieldManager: name });
   const work = async (signal: AbortSignal): Promise<void> => {
     const recorder = new ServerEventRecorder(client, clock, logger);
     const runtime = new Runtime({
@@ -103,7 +106,7 @@ export async function runController(
   };
   if (options.lease === undefined) return await work(options.signal);
   await runLeaderElection(
-    { client, clock, random, logger, ...options.lease },
+    { client, clock, random, logger, held, ...options.lease },
     work,
     options.signal,
   );

@@ -2,8 +2,8 @@
 import { hostname } from "node:os";
 import { addFeatureMetrics } from "#apiserver/metrics/feature-metrics.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
-import { HttpsTransport } from "#client/https-transport.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease } from "#client/leader-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { cloudControllers } from "#cloud/cloud-controllers.ts";
 import { loadProvider } from "#cloud/load-provider.ts";
@@ -16,6 +16,7 @@ import { startComponentServer } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { AccountClients } from "../controller-manager/account-clients.ts";
 import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
+import { leaderTransports } from "../controller-manager/leader-transports.ts";
 import { rateLimitFor } from "../controller-manager/pace-flags.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
 import { reportWithoutEffect } from "../flags/accepted-flags.ts";
@@ -61,12 +62,10 @@ async function run(
   addProcessMetrics(metrics, clock.nowMs() / 1000);
   addFeatureMetrics(metrics);
   const requests = new RequestMetrics(metrics, clock);
+  const held = new HeldLease(clock);
   using clients = new AccountClients({
     ...{ connection, clock, random, useAccounts, fieldManager: FIELD_MANAGER },
-    open: (to) =>
-      new HttpsTransport(to, FIELD_MANAGER, requests.to(new URL(to.server).host), {
-        http2: { clock },
-      }),
+    open: leaderTransports(FIELD_MANAGER, requests, clock, held),
     limitFor: (name) => rateLimitFor(name, rateLimit),
   });
   const client = clients.create("shared");
@@ -93,7 +92,7 @@ async function run(
     const voter = clients.create("leader-election");
     const identity = `${hostname()}_${random.uuid()}`;
     await runLeaderElection(
-      { client: voter, clock, random, logger, identity, ...election },
+      { client: voter, clock, random, logger, identity, held, ...election },
       withLeaderMetric(metrics, election.name, lead),
       signal,
     );

@@ -3,9 +3,9 @@ import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import { addFeatureMetrics } from "#apiserver/metrics/feature-metrics.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
-import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease } from "#client/leader-transport.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { withoutManagedFields } from "#client/without-managed-fields.ts";
@@ -51,6 +51,7 @@ import { durationOf } from "../flags/read-flags.ts";
 import { AccountClients } from "./account-clients.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { withLeaderMetric } from "./leader-metrics.ts";
+import { leaderTransports } from "./leader-transports.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { runControllers } from "./run-controllers.ts";
 import { UPSTREAM_FLAGS } from "./upstream-flags.ts";
@@ -106,12 +107,10 @@ export const controllerManagerCommand: Command = {
     addProcessMetrics(metrics, clock.nowMs() / 1000);
     addFeatureMetrics(metrics);
     const requests = new RequestMetrics(metrics, clock);
+    const held = new HeldLease(clock);
     using clients = new AccountClients({
       ...{ connection, clock, random, useAccounts, fieldManager },
-      open: (to) =>
-        new HttpsTransport(to, fieldManager, requests.to(new URL(to.server).host), {
-          http2: { clock },
-        }),
+      open: leaderTransports(fieldManager, requests, clock, held),
       limitFor: (name) => rateLimitFor(name, rateLimit),
     });
     const client = clients.create("shared");
@@ -134,7 +133,7 @@ export const controllerManagerCommand: Command = {
       const voter = clients.create("leader-election");
       const identity = `${hostname()}_${random.uuid()}`;
       await runLeaderElection(
-        { client: voter, clock, random, logger, identity, ...election },
+        { client: voter, clock, random, logger, identity, held, ...election },
         withLeaderMetric(metrics, election.name, lead),
         signal,
       );

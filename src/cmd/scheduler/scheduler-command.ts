@@ -4,6 +4,7 @@ import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease, LeaderTransport } from "#client/leader-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
@@ -40,7 +41,9 @@ export const schedulerCommand: Command = {
     addProcessMetrics(metrics, clock.nowMs() / 1000);
     const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
     using transport = new HttpsTransport(connection, FIELD_MANAGER, requests, { http2: { clock } });
-    const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
+    const held = new HeldLease(clock);
+    const leading = new LeaderTransport(transport, held);
+    const client = new Client({ transport: leading, clock, random, fieldManager: FIELD_MANAGER });
     let running: RunningSchedulerProcess | undefined;
     if (serving.port !== 0) {
       const flags = flagValues(parser);
@@ -52,9 +55,9 @@ export const schedulerCommand: Command = {
       const around = { metrics, client, clock, random, logger, checks, page };
       await startComponentServer({ ...serving, ...around }, signal);
     }
-    const lead = async (leading: AbortSignal): Promise<void> => {
+    const lead = async (term: AbortSignal): Promise<void> => {
       const parts = { client, clock, random, logger, metrics, hostname: hostname() };
-      const started = runScheduler({ ...parts, config: scheduler }, leading);
+      const started = runScheduler({ ...parts, config: scheduler }, term);
       running = started;
       await started.done;
       running = undefined;
@@ -64,7 +67,7 @@ export const schedulerCommand: Command = {
       const identity = `${hostname()}_${random.uuid()}`;
       const measured = withLeaderMetric(metrics, election.name, lead);
       await runLeaderElection(
-        { client, clock, random, logger, identity, ...election },
+        { client, clock, random, logger, identity, held, ...election },
         measured,
         signal,
       );

@@ -78,8 +78,8 @@ async function dialled(
 function connectOver(options: ConnectOptions, under?: Duplex): Promise<Http2Connection> {
   const { address, tls, clock, connectTimeoutMs, signal } = options;
   return new Promise((resolve, reject) => {
-    const socket =
-      tls === undefined ? (under ?? connectTcp(address)) : openTls(address, tls, under);
+    const raw = under ?? connectTcp(address);
+    const socket = tls === undefined ? raw : openTls(address, tls, raw);
     let isReady = false;
     const settle = (): void => {
       timer.cancel();
@@ -104,6 +104,11 @@ function connectOver(options: ConnectOptions, under?: Duplex): Promise<Http2Conn
       const connection = new Http2Connection(socket, {
         ...options,
         isLocal: "path" in address,
+        reset: () => {
+          // A reset of the TCP connection discards what the kernel has not delivered.
+          if (raw instanceof Socket && "host" in address) raw.resetAndDestroy();
+          socket.destroy();
+        },
         onReady: () => {
           isReady = true;
           settle();
@@ -119,13 +124,13 @@ function connectOver(options: ConnectOptions, under?: Duplex): Promise<Http2Conn
   });
 }
 
-function openTls(address: Address, options: TlsOptions, under?: Duplex): Socket {
+function openTls(address: Address, options: TlsOptions, under: Duplex): Socket {
   const { ca, cert, key, serverName, insecure = false, offersHttp1 = false } = options;
   // TLS does not allow an address where a name is expected. The certificate is checked against `host`.
   const name = "host" in address && isIP(address.host) === 0 ? address.host : "";
-  return connectTls({
+  const socket = connectTls({
     ...address,
-    ...(under === undefined ? {} : { socket: under }),
+    socket: under,
     servername: serverName ?? name,
     ALPNProtocols: offersHttp1 ? ["h2", "http/1.1"] : ["h2"],
     minVersion: "TLSv1.2",
@@ -134,4 +139,6 @@ function openTls(address: Address, options: TlsOptions, under?: Duplex): Socket 
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
   });
+  under.on("error", (error) => socket.destroy(error));
+  return socket;
 }

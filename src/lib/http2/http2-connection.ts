@@ -69,6 +69,11 @@ export interface ConnectionOptions {
   readonly keepAlive?: KeepAliveTimes | undefined;
   /** Whether the connection stays on this machine. */
   readonly isLocal?: boolean;
+  /**
+   * Ends the connection and discards what was not delivered yet. Without it the kernel would deliver a
+   * request minutes after it was given up, once a broken network is whole again.
+   */
+  reset?(): void;
   /** Called once, when the server has said what it allows. */
   onReady?(): void;
   /** The connection has ended; every stream was notified before. */
@@ -116,7 +121,7 @@ export class Http2Connection {
         ...options.keepAlive,
         isNeeded: () => this.#streams.size > 0,
         ping: () => this.#outbox.push(frame(FRAME.ping, 0, 0, Buffer.alloc(PING_BYTES))),
-        giveUp: () => this.#fail(new Http2Error("CONNECT_ERROR", "the server does not answer")),
+        giveUp: () => this.abandon(),
       });
     this.#frames = new UnitSplitter({
       headerBytes: FRAME_HEADER_BYTES,
@@ -179,6 +184,11 @@ export class Http2Connection {
     this.#fail(new Http2Error("CANCEL", "the client closed the connection"), "NO_ERROR");
   }
 
+  /** Ends it because the server does not answer: what it was sent and did not get, it will never get. */
+  abandon(): void {
+    this.#fail(new Http2Error("CONNECT_ERROR", "the server does not answer"), "reset");
+  }
+
   #begin(stream: StreamState): void {
     stream.id = this.#nextId;
     this.#nextId += 2;
@@ -239,14 +249,17 @@ export class Http2Connection {
     stream.handler.onClose(error);
   }
 
-  /** Ends the connection, at most once. */
-  #fail(error: Http2Error, sentCode: Http2Error["code"] = error.code): void {
+  /** Ends the connection, at most once: with a last word to the server, or by a reset. */
+  #fail(error: Http2Error, ending: Http2Error["code"] | "reset" = error.code): void {
     if (this.#end !== undefined) return;
     this.#end = error;
     this.#keepAlive?.stop();
-    this.#outbox.push(goawayFrame(0, sentCode, error.message));
-    this.#outbox.flush();
-    this.#socket.destroy();
+    if (ending !== "reset") {
+      this.#outbox.push(goawayFrame(0, ending, error.message));
+      this.#outbox.flush();
+      this.#socket.destroy();
+    } else if (this.#options.reset === undefined) this.#socket.destroy();
+    else this.#options.reset();
     const { code, message } = error;
     for (const stream of [...this.#streams.values()]) this.#close(stream, error);
     for (let stream = this.#waiting.shift(); stream; stream = this.#waiting.shift()) {

@@ -5,6 +5,7 @@
 
 import { join } from "node:path";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease, LeaderTransport } from "#client/leader-transport.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import { isShared } from "../../apiserver/open-store.ts";
@@ -32,7 +33,11 @@ export const runControllerManager: RunComponent = (cluster, signal) => ({
 
 async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, hostname, metrics, flags } = cluster;
-  const { client, clientFor } = inProcessClients(cluster);
+  const held = new HeldLease(clock);
+  const { client, clientFor } = inProcessClients({
+    ...{ clock, random },
+    transportAs: (user, agent) => new LeaderTransport(cluster.transportAs(user, agent), held),
+  });
   const { server, localStorage } = flags;
   const resources = new ResourceSet();
   const managerFlags = { ...controllerFlags(flags), ...flags.controllers.given };
@@ -58,7 +63,11 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
   const identity = `${hostname}_${isShared(server) ? random.uuid() : EMBEDDED_IDENTITY}`;
   const measured = withLeaderMetric(metrics, LEASE.name, lead);
-  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, measured, signal);
+  await runLeaderElection(
+    { client, clock, random, logger, identity, held, ...LEASE },
+    measured,
+    signal,
+  );
 }
 
 /** The controller manager's flags at their defaults, pointing at the keys that the cluster made. */

@@ -5,6 +5,7 @@
 import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { HeldLease, LeaderTransport } from "#client/leader-transport.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import { isShared } from "../../apiserver/open-store.ts";
 import { runScheduler } from "../../scheduler/run-scheduler.ts";
@@ -26,7 +27,8 @@ export const runSchedulerComponent: RunComponent = (cluster, signal) => ({
 
 async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, hostname, metrics, flags } = cluster;
-  const transport = cluster.transportAs(SCHEDULER, FIELD_MANAGER);
+  const held = new HeldLease(clock);
+  const transport = new LeaderTransport(cluster.transportAs(SCHEDULER, FIELD_MANAGER), held);
   const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
   const lead = async (leading: AbortSignal): Promise<void> => {
     await nextTurn(); // the start of a scheduler is work for one
@@ -37,5 +39,9 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   };
   // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
   const identity = `${hostname}_${isShared(flags.server) ? random.uuid() : EMBEDDED_IDENTITY}`;
-  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, lead, signal);
+  await runLeaderElection(
+    { client, clock, random, logger, identity, held, ...LEASE },
+    lead,
+    signal,
+  );
 }
