@@ -3,9 +3,11 @@
  * server-side apply without conflicts over fields that it applied before and that did not change since,
  * and the annotation follows as long as it is there.
  */
+
 import { goMapJson } from "#api/meta/go-json.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import { parseForeignJson } from "#lib/json/forged-keys.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import { compareObjects } from "./compare.ts";
 import { difference, isEmptySet } from "./field-set.ts";
@@ -61,7 +63,7 @@ function annotationsOf(object: JsonObject): JsonObject {
 function parsed(text: unknown): JsonObject | undefined {
   if (typeof text !== "string") return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseForeignJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

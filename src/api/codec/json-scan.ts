@@ -6,6 +6,8 @@
 export interface JsonScan {
   readonly keys: number;
   readonly depth: number;
+  /** A key may have a backslash: it has an escaped one, or a character written by its number. */
+  readonly backslashKeys: boolean;
   /** A fraction, an exponent, or more digits than a number holds exactly. */
   readonly oddNumbers: boolean;
 }
@@ -13,6 +15,7 @@ export interface JsonScan {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const LETTER_U = 0x75;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
@@ -29,18 +32,25 @@ export function scanJson(text: Uint8Array, depthMax: number): JsonScan {
   let level = 0;
   let depth = 0;
   let oddNumbers = false;
+  let hasBackslash = false; // the last string
+  let backslashKeys = false;
   const { length } = text;
 
   for (let i = 0; i < length; i++) {
     const c = text[i]!;
     if (c === QUOTE) {
+      hasBackslash = false;
       while (++i < length) {
         const inside = text[i]!;
         if (inside === QUOTE) break;
-        if (inside === BACKSLASH) i++;
+        if (inside !== BACKSLASH) continue;
+        const escaped = text[++i]!;
+        // Of the characters that are written by their number it may be one.
+        if (escaped === BACKSLASH || escaped === LETTER_U) hasBackslash = true;
       }
     } else if (c === COLON) {
       keys++;
+      if (hasBackslash) backslashKeys = true;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
       if (++level > depth) {
         depth = level;
@@ -56,7 +66,7 @@ export function scanJson(text: Uint8Array, depthMax: number): JsonScan {
       if (!isPlain || i - start >= SAFE_DIGITS) oddNumbers = true;
     }
   }
-  return { keys, depth, oddNumbers };
+  return { keys, depth, oddNumbers, backslashKeys };
 }
 
 /** Index of the quote that ends the string whose first character is at `from`. */

@@ -3,7 +3,9 @@
  * which byte, and what stood there instead of what was wanted. Works byte by byte and without
  * recursion, so that any input is safe.
  */
+
 import { goQuote } from "#api/meta/go-quote.ts";
+import { FORGED_KEY, hasForgedKey } from "#lib/json/forged-keys.ts";
 
 /** Text may nest so deep: unknown fields do, and are dropped. */
 export const JSON_TEXT_DEPTH_MAX = 10_000;
@@ -17,6 +19,12 @@ export const JSON_DEPTH_MAX = 300;
 export const TOO_DEEP = "exceeded max depth";
 
 const UNEXPECTED_END = "unexpected end of JSON input";
+
+/** Why a text within an object cannot be read as JSON. */
+export function findTextFault(text: string): string | undefined {
+  const fault = findJsonSyntaxError(new TextEncoder().encode(text));
+  return fault ?? (hasForgedKey(text) ? FORGED_KEY : undefined);
+}
 
 /** The first fault of the text, or undefined if it is valid JSON. */
 export function findJsonSyntaxError(

@@ -13,6 +13,7 @@
  */
 import type { StructSchema } from "#api/schema/schema.ts";
 import { finish, type Steps } from "#lib/async/steps.ts";
+import { FORGED_KEY, hasForgedKey } from "#lib/json/forged-keys.ts";
 import { decodeExactly } from "./exact-decoder.ts";
 import { scanJson } from "./json-scan.ts";
 import {
@@ -153,9 +154,10 @@ const utf8Encoder = new TextEncoder();
 function parse(input: string | Uint8Array): Parsed {
   const text = typeof input === "string" ? input : utf8Decoder.decode(input);
   const bytes = typeof input === "string" ? utf8Encoder.encode(input) : input;
-  const { keys, depth, oddNumbers } = scanJson(bytes, JSON_TEXT_DEPTH_MAX);
+  const { keys, depth, oddNumbers, backslashKeys } = scanJson(bytes, JSON_TEXT_DEPTH_MAX);
   // The scanner of errors has the same limit and names the character. JSON.parse has none.
   if (depth > JSON_TEXT_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
+  if (backslashKeys && hasForgedKey(text)) return { ok: false, error: FORGED_KEY };
   let value: unknown;
   try {
     value = JSON.parse(text);

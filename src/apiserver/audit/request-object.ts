@@ -1,7 +1,9 @@
 /** The request body as audit's requestObject; undefined if it cannot be decoded. */
+
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import { parseForeignJson } from "#lib/json/forged-keys.ts";
 import { bodyYaml } from "../request/body-bytes.ts";
 import type { ApiRequest } from "../request/request.ts";
 
@@ -30,7 +32,7 @@ function fromYaml(json: YamlAsJson): unknown {
 
 function parse(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseForeignJson(json);
   } catch {
     return undefined;
   }

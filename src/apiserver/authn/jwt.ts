@@ -7,6 +7,7 @@
  * 2. What was verified once is not verified again as long as it is among the `VERIFIED_MAX` tokens
  *    used last. Times, audiences and objects are the caller's to check, every time.
  */
+
 import {
   constants,
   createHash,
@@ -17,6 +18,7 @@ import {
   type VerifyKeyObjectInput,
   verify,
 } from "node:crypto";
+import { parseForeignJson } from "#lib/json/forged-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -138,7 +140,7 @@ function isNumericDate(value: unknown): boolean {
 function decodeJson(text: string): Claims | undefined {
   if (!isBase64Url(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    const value: unknown = parseForeignJson(Buffer.from(text, "base64url").toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Claims)
       : undefined;

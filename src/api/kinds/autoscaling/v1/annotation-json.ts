@@ -2,10 +2,12 @@
  * Reads what an annotation of autoscaling/v1 carries. Keys match whatever their case (behavior is
  * written with Go's names); a text that does not fit its type is as good as none.
  */
+
 import { ROUND_TRIP_ANNOTATIONS } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { canonicalQuantity } from "#api/meta/quantity.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
+import { parseForeignJson } from "#lib/json/forged-keys.ts";
 
 const TYPES = {
   metrics: { list: true, struct: "autoscaling.v1.MetricSpec" },
@@ -23,7 +25,7 @@ export function readAnnotation<T>(
   const { list, struct } = TYPES[key];
   const schema = schemaOf(struct);
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseForeignJson(text);
     return (list ? readList(schema, value) : read(schema, value)) as T;
   } catch {
     return undefined;

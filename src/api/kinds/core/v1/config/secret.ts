@@ -1,7 +1,7 @@
 /** v1 Secret. */
 
 import { bytesOf, bytesToBase64 } from "#api/codec/base64.ts";
-import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
+import { findJsonSyntaxError, findTextFault } from "#api/codec/json-syntax.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
@@ -121,7 +121,8 @@ function validateJsonObject(data: Readonly<Record<string, string>>, key: string)
   const value = data[key];
   if (value === undefined) return [required(DATA.key(key), "")];
   const bytes = bytesOf(value);
-  const fault = findJsonSyntaxError(bytes) ?? notAnObject(JSON.parse(decode(bytes)));
+  const text = decode(bytes);
+  const fault = findJsonSyntaxError(bytes) ?? findTextFault(text) ?? notAnObject(JSON.parse(text));
   return fault === undefined ? [] : [invalid(DATA.key(key), "<secret contents redacted>", fault)];
 }
 

@@ -1,5 +1,5 @@
 /** Annotations of Nodes that once were fields: JSON inside a text. */
-import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
+import { findTextFault } from "#api/codec/json-syntax.ts";
 import type { Taint } from "#api/generated/core.v1.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
@@ -23,7 +23,7 @@ export function validateNodeAnnotations(
 }
 
 function validateTaintText(text: string, path: Path): FieldError[] {
-  const fault = findJsonSyntaxError(new TextEncoder().encode(text));
+  const fault = findTextFault(text);
   if (fault !== undefined) return [invalid(path, TAINTS, fault)];
   const value: unknown = JSON.parse(text);
   if (value === null) return [];
@@ -45,7 +45,7 @@ function readTaint(value: unknown): Taint {
 }
 
 function validateAvoidPodsText(text: string, path: Path): FieldError[] {
-  const fault = findJsonSyntaxError(new TextEncoder().encode(text));
+  const fault = findTextFault(text);
   if (fault !== undefined) return [invalid(path.child("AvoidPods"), AVOID_PODS, fault)];
   const entries = (JSON.parse(text) as Json | null)?.preferAvoidPods;
   if (!Array.isArray(entries)) return [];

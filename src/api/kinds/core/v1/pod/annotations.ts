@@ -1,5 +1,5 @@
 /** Annotations that mean something for pods: mirrors, deletion cost, old tolerations and profiles. */
-import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
+import { findTextFault } from "#api/codec/json-syntax.ts";
 import type { Pod, PodSpec, Toleration } from "#api/generated/core.v1.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
@@ -90,7 +90,7 @@ function validateTolerationText(
   path: Path,
   errors: FieldError[],
 ): void {
-  const fault = findJsonSyntaxError(new TextEncoder().encode(text)) ?? typeFault(JSON.parse(text));
+  const fault = findTextFault(text) ?? typeFault(JSON.parse(text));
   if (fault !== undefined) {
     errors.push(invalid(path, TOLERATIONS, fault));
     return;
