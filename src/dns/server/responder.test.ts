@@ -262,7 +262,9 @@ function filledResponder({
   zone.addNamespace("default");
   const ports = [{ name: "https", port: 443, protocol: "TCP" as const }];
   const metadata = { name: "kubernetes" };
-  zone.putService(build(serviceKind, { metadata, spec: { clusterIPs: ["10.96.0.1"], ports } }));
+  zone.services.putService(
+    build(serviceKind, { metadata, spec: { clusterIPs: ["10.96.0.1"], ports } }),
+  );
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
   const routes = new Routes(
