@@ -84,7 +84,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   letRequestsDieYoung();
   keepCompiledCode();
   if (PROGRAMS_OF_NODES.has(name)) preferLessMemory();
-  if (name === "proxy") leaveCompilersOut();
+  if (name === "proxy" || name === "dns") leaveCompilersOut();
   if (name === "kubelet") compileLittle();
   const folder = fileURLToPath(new URL(".", import.meta.url));
   const scripts = new ScriptLoader(folder, join(folder, COMPILED));
@@ -177,7 +177,8 @@ function preferLessMemory(): void {
 /**
  * The service proxy does without the optimizing compilers. They take 16 MB (8 of them are code of Node
  * that nothing else touches) and save no processor time: 5,000 Services are written before they have
- * compiled anything.
+ * compiled anything. In a DNS server they take 9 MB. Without them it answers 55,000 repeated queries in a
+ * second of processor time instead of 95,000, and other queries at a third of the speed.
  */
 function leaveCompilersOut(): void {
   setFlagsFromString("--no-opt");

@@ -30,7 +30,13 @@ export class ServiceIndex {
   readonly #slices = new Map<string, SliceEntry>();
   readonly #servicesByAddress = new MultiMap<number | string, ServiceEntry>();
   readonly #slicesByAddress = new MultiMap<number | string, SliceEntry>();
+  /** How often something was put or removed. */
+  #changes = 0;
   readonly #ports = createValuePool<readonly Port[]>(PORT_LISTS_MAX);
+
+  get changes(): number {
+    return this.#changes;
+  }
 
   /** The entry may have no target: then only slices of the Service are there. */
   find(namespace: string, name: string): ServiceEntry | undefined {
@@ -51,6 +57,7 @@ export class ServiceIndex {
     this.removeService(service);
     const entry = this.#entry(keyOf(service.metadata.namespace, service.metadata.name));
     entry.target = targetOf(service, this.#ports);
+    this.#changes += 1;
     for (const key of addressKeysOf(entry)) this.#servicesByAddress.add(key, entry);
   }
 
@@ -71,6 +78,7 @@ export class ServiceIndex {
     const service = this.#entry(keyOf(slice.metadata.namespace, name));
     const entry = sliceEntryOf(slice, service, this.#ports);
     this.#slices.set(key, entry);
+    this.#changes += 1;
     service.slices = withValue(service.slices, entry);
     for (const { address } of unpackEndpoints(entry.endpoints)) {
       this.#slicesByAddress.add(addressKey(address), entry);
@@ -100,6 +108,7 @@ export class ServiceIndex {
     if (entry === undefined) return;
     for (const address of addressKeysOf(entry)) this.#servicesByAddress.remove(address, entry);
     entry.target = undefined;
+    this.#changes += 1;
     this.#removeIfEmpty(entry);
   }
 
@@ -107,6 +116,7 @@ export class ServiceIndex {
     const entry = this.#slices.get(key);
     if (entry === undefined) return;
     this.#slices.delete(key);
+    this.#changes += 1;
     for (const { address } of unpackEndpoints(entry.endpoints)) {
       this.#slicesByAddress.remove(addressKey(address), entry);
     }

@@ -31,6 +31,7 @@ export class Zone {
   readonly #suffix: string;
   readonly #ttlSeconds: number;
   readonly #namespaces = new Set<string>();
+  #namespaceChanges = 0;
 
   constructor({ clusterDomain, ttlSeconds }: ZoneOptions) {
     this.#domain = clusterDomain.toLowerCase().replace(/\.$/, "");
@@ -42,17 +43,24 @@ export class Zone {
     return this.#domain;
   }
 
+  /** Another one after every change. */
+  get version(): number {
+    return this.#namespaceChanges + this.services.changes;
+  }
+
   addNamespace(name: string): void {
+    this.#namespaceChanges += 1;
     this.#namespaces.add(name);
   }
 
   removeNamespace(name: string): void {
+    this.#namespaceChanges += 1;
     this.#namespaces.delete(name);
   }
 
   /** Namespaces that are not among these are gone. */
   retainNamespaces(current: ReadonlySet<string>): void {
-    for (const name of this.#namespaces) if (!current.has(name)) this.#namespaces.delete(name);
+    for (const name of this.#namespaces) if (!current.has(name)) this.removeNamespace(name);
   }
 
   /** `name` is in lower case, without the dot at the end; `type` is the name of a record type. */
