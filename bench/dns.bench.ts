@@ -149,7 +149,7 @@ function filledZone(): Zone {
     const metadata = { namespace: "default", name: `service-${i}` };
     const ports = [{ name: "http", port: 80, protocol: "TCP" as const }];
     const clusterIPs = [`10.96.${i >> 8}.${i & 255}`];
-    zone.putService(build(serviceKind, { metadata, spec: { clusterIPs, ports } }));
+    zone.services.putService(build(serviceKind, { metadata, spec: { clusterIPs, ports } }));
     const slice = build(endpointSliceKind, {
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": metadata.name } },
       endpoints: [1, 2].map((n) => ({
@@ -158,7 +158,7 @@ function filledZone(): Zone {
       })),
       ports,
     });
-    zone.putSlice(slice);
+    zone.services.putSlice(slice);
   }
   return zone;
 }

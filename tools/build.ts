@@ -3,7 +3,7 @@
  * command needs them; `server.cjs`, the API server and what starts a cluster; `*-component.cjs`, the
  * other components of a cluster, loaded when they start, and `components.cjs`, what several of them need
  * (scripts for `src/lib/script-loader.ts`); `commands.js`, all commands; `node.js`, the kubelet
- * alone, `proxy.js`, the service proxy, `dns.js`, the DNS server, `manager.js`, the controller manager, `tunnel.js`,
+ * alone, `proxy.js`, the service proxy, `dns.js`, the DNS server, with `dns-manifest.js` and `re2.js`, which it loads on demand, `manager.js`, the controller manager, `tunnel.js`,
  * Konnectivity; `http-thread.js`, what the thread runs that speaks HTTP; `ssh.js`, the library of SSH
  * tunnels, `grpc.js`, the gRPC library; `controller.js`, `testing.js` and others, what other programs import. Beside them lie the
  * descriptions that `kubectl explain` shows, read when someone asks for them.
@@ -76,6 +76,27 @@ const grpcIsAnotherFile: Plugin = {
   name: "grpc-is-another-file",
   resolveId: (id) =>
     id === "#lib/grpc/grpc-library.ts" ? { id: "./grpc.js", external: true } : null,
+};
+
+/** What prints the manifest of the DNS server: the server itself does not load it. */
+const dnsManifestIsAnotherFile: Plugin = {
+  name: "dns-manifest-is-another-file",
+  resolveId: (id) =>
+    id === "./print-dns-manifest.ts" ? { id: "./dns-manifest.js", external: true } : null,
+};
+
+/** The library of Go's regular expressions is loaded when a Corefile has one: it takes 1 MB. */
+const regularExpressionsAreAnotherFile: Plugin = {
+  name: "regular-expressions-are-another-file",
+  resolveId: (id) => (id === "re2js" ? { id: `${VIRTUAL}re2js` } : null),
+  load: (id) =>
+    id === `${VIRTUAL}re2js`
+      ? [
+          'import { createRequire } from "node:module";',
+          'const load = (key) => createRequire(import.meta.url)("./re2.js").RE2JS[key];',
+          "export const RE2JS = /* @__PURE__ */ new Proxy({}, { get: (_, key) => load(key) });",
+        ].join("\n")
+      : null,
 };
 
 /** Native parts of the SSH library are optional: it does without them, wherever it was installed. */
@@ -264,7 +285,12 @@ await bundle("src/cmd/server-commands.ts", "server.cjs", [sshIsAnotherFile, grpc
 });
 await bundle("src/cmd/node-commands.ts", "node.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/proxy-commands.ts", "proxy.js", [grpcIsAnotherFile]);
-await bundle("src/cmd/dns-commands.ts", "dns.js", [grpcIsAnotherFile]);
+await bundle("src/cmd/dns-commands.ts", "dns.js", [
+  dnsManifestIsAnotherFile,
+  regularExpressionsAreAnotherFile,
+]);
+await bundle("src/cmd/dns/print-dns-manifest.ts", "dns-manifest.js", []);
+await bundle("node_modules/re2js/build/index.js", "re2.js", []);
 await bundle("src/cmd/manager-commands.ts", "manager.js", [grpcIsAnotherFile]);
 await bundle("src/cmd/tunnel-commands.ts", "tunnel.js", [grpcIsAnotherFile]);
 await bundle("src/lib/grpc/grpc-library.ts", "grpc.js", []);

@@ -82,9 +82,9 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   if (SERVERS.has(name)) loadModulesOfNode();
   if (name === "apiserver") compileEarlier();
   letRequestsDieYoung();
-  keepCompiledCode();
+  if (name !== "dns") keepCompiledCode();
   if (PROGRAMS_OF_NODES.has(name)) preferLessMemory();
-  if (name === "proxy") leaveCompilersOut();
+  if (name === "proxy" || name === "dns") leaveCompilersOut();
   if (name === "kubelet") compileLittle();
   const folder = fileURLToPath(new URL(".", import.meta.url));
   const scripts = new ScriptLoader(folder, join(folder, COMPILED));
@@ -177,7 +177,8 @@ function preferLessMemory(): void {
 /**
  * The service proxy does without the optimizing compilers. They take 16 MB (8 of them are code of Node
  * that nothing else touches) and save no processor time: 5,000 Services are written before they have
- * compiled anything.
+ * compiled anything. In a DNS server they take 9 MB. Without them it answers 55,000 repeated queries in a
+ * second of processor time instead of 95,000, and other queries at a third of the speed.
  */
 function leaveCompilersOut(): void {
   setFlagsFromString("--no-opt");
@@ -200,7 +201,10 @@ function compileLittle(): void {
   if (NODE_MAJOR >= 26) setFlagsFromString("--wasm-wrapper-tiering-budget=2000000000");
 }
 
-/** Compiling the server side is a third of its start: newer Nodes remember the outcome. */
+/**
+ * Compiling the server side is a third of its start: newer Nodes remember the outcome. They keep what was
+ * read: 0.4 MB of a DNS server, whose start it does not shorten.
+ */
 function keepCompiledCode(): void {
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   enableCompileCache?.(fileURLToPath(new URL(COMPILED, import.meta.url)));

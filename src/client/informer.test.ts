@@ -9,6 +9,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Client } from "./client.ts";
 import { Informer } from "./informer.ts";
+import { Reflector, type ReflectorStore } from "./reflector.ts";
 import { type Transport, TransportError, type WatchCall, type WatchEvent } from "./transport.ts";
 
 interface Faults {
@@ -58,6 +59,19 @@ async function changeSomething(cluster: Cluster, random: Random): Promise<void> 
   else await cluster.client.patch(configMapKind, key, "merge", { data });
 }
 
+/** Believes everything that it is given, as stores that keep no revisions do. */
+function plainStore() {
+  const values = new Map<string, string | undefined>();
+  const store: ReflectorStore<ConfigMap> = {
+    put: ({ metadata, data }) => values.set(metadata.name ?? "", data?.value),
+    remove: ({ metadata }) => values.delete(metadata.name ?? ""),
+    retain: (current) => {
+      for (const name of values.keys()) if (!current.has(`default/${name}`)) values.delete(name);
+    },
+  };
+  return { store, values };
+}
+
 const worlds: { name: string; faults: Faults }[] = [
   { name: "a good server", faults: { old: false, breaks: 0, expires: 0, delays: 0 } },
   { name: "lost connections", faults: { old: false, breaks: 0.1, expires: 0, delays: 0.2 } },
@@ -72,7 +86,7 @@ const worlds: { name: string; faults: Faults }[] = [
 ];
 
 for (const { name, faults } of worlds) {
-  test(`informer misses nothing: ${name}`, async () => {
+  test(`informer and reflector miss nothing: ${name}`, async () => {
     for (let seed = 1; seed <= 6; seed++) {
       await using cluster = await startCluster({ seed });
       const random = seededRandom(seed);
@@ -96,6 +110,11 @@ for (const { name, faults } of worlds) {
         else replay.set(key, next.data?.value);
       });
       const running = informer.run(life.signal);
+      const { store, values } = plainStore();
+      const reflector = new Reflector<ConfigMap>({
+        ...{ client, kind: configMapKind, clock, random, logger: silentLogger, store },
+      });
+      const reflecting = reflector.run(life.signal);
       for (let i = 0; i < 60; i++) {
         await changeSomething(cluster, random);
         if (random.next() < 0.5) await cluster.advance(random.integer(5_000));
@@ -105,6 +124,7 @@ for (const { name, faults } of worlds) {
         cluster.list(configMapKind).map(({ metadata, data }) => [metadata.name ?? "", data?.value]),
       );
       assert.deepEqual(new Map([...replay].sort()), new Map([...truth].sort()), `seed ${seed}`);
+      assert.deepEqual(new Map([...values].sort()), new Map([...truth].sort()), `seed ${seed}`);
       assert.deepEqual(
         [...informer.cache.list()].map(({ metadata }) => metadata.resourceVersion).sort(),
         cluster
@@ -112,10 +132,10 @@ for (const { name, faults } of worlds) {
           .map(({ metadata }) => metadata.resourceVersion)
           .sort(),
       );
-      assert.ok(informer.isSynced);
+      assert.ok(informer.isSynced && reflector.isSynced);
       life.abort();
       await cluster.settle();
-      await running;
+      await Promise.all([running, reflecting]);
     }
   });
 }

@@ -1,44 +1,46 @@
-/** Keeps a zone equal to what the API server has: one informer for each kind that names come from. */
+/** Keeps a zone equal to what the API server has: one watch for each kind that names come from. */
 
-import type { Pod } from "#api/generated/core.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
-import type { Typed } from "#client/client.ts";
 import {
   endpointSliceResource,
   namespaceResource,
   podResource,
   serviceResource,
 } from "#client/node-resources.ts";
-import type { ObjectSource } from "./object-source.ts";
-import { trimNamespace, trimPod, trimService, trimSlice } from "./trim-objects.ts";
+import type { Followed, ObjectSource } from "./object-source.ts";
 import type { PodAddresses } from "./zone/pod-addresses.ts";
 import type { Zone } from "./zone/zone.ts";
 
-export interface ZoneFeed {
-  /** Resolves when the zone shows everything that there was at the start. */
-  readonly synced: Promise<void>;
-  /** Resolves after the signal aborted, when the watches have ended. */
-  readonly done: Promise<void>;
-}
-
 /** Headless Services have their endpoints in slices that no proxy needs, so all slices are watched. */
-export function feedZone(zone: Zone, objects: ObjectSource, signal: AbortSignal): ZoneFeed {
+export function feedZone(zone: Zone, objects: ObjectSource, signal: AbortSignal): Followed {
+  const { services } = zone;
   const feeds = [
-    feed(objects, namespaceResource, signal, {
-      trim: trimNamespace,
-      put: ({ metadata }) => zone.addNamespace(metadata.name ?? ""),
-      remove: ({ metadata }) => zone.removeNamespace(metadata.name ?? ""),
-    }),
-    feed(objects, serviceResource, signal, {
-      trim: trimService,
-      put: (service) => zone.putService(service),
-      remove: (service) => zone.removeService(service),
-    }),
-    feed(objects, endpointSliceResource, signal, {
-      trim: trimSlice,
-      put: (slice) => zone.putSlice(slice),
-      remove: (slice) => zone.removeSlice(slice),
-    }),
+    objects.follow(
+      namespaceResource,
+      {
+        put: ({ metadata }) => zone.addNamespace(metadata.name ?? ""),
+        remove: ({ metadata }) => zone.removeNamespace(metadata.name ?? ""),
+        retain: (current) => zone.retainNamespaces(current),
+      },
+      signal,
+    ),
+    objects.follow(
+      serviceResource,
+      {
+        put: (service) => services.putService(service),
+        remove: (service) => services.removeService(service),
+        retain: (current) => services.retainServices(current),
+      },
+      signal,
+    ),
+    objects.follow(
+      endpointSliceResource,
+      {
+        put: (slice) => services.putSlice(slice),
+        remove: (slice) => services.removeSlice(slice),
+        retain: (current) => services.retainSlices(current),
+      },
+      signal,
+    ),
   ];
   return {
     synced: Promise.all(feeds.map(({ synced }) => synced)).then(() => undefined),
@@ -47,32 +49,6 @@ export function feedZone(zone: Zone, objects: ObjectSource, signal: AbortSignal)
 }
 
 /** Only for configurations whose answers depend on the addresses of pods: there may be very many. */
-export function feedPods(pods: PodAddresses, objects: ObjectSource, signal: AbortSignal): ZoneFeed {
-  return feed(objects, podResource, signal, {
-    trim: trimPod,
-    put: (pod: Pod) => pods.put(pod),
-    remove: (pod: Pod) => pods.remove(pod),
-  });
-}
-
-interface Sink<T> {
-  trim(object: T): T;
-  put(object: T): void;
-  remove(object: T): void;
-}
-
-function feed<T extends KubeObject>(
-  objects: ObjectSource,
-  kind: Typed<T>,
-  signal: AbortSignal,
-  sink: Sink<T>,
-): ZoneFeed {
-  const { informer, released } = objects.follow(kind, (object) => sink.trim(object), signal);
-  informer.on(({ next, old }) => {
-    if (next !== undefined) sink.put(next);
-    else if (old !== undefined) sink.remove(old);
-  }, signal);
-  // Another user of the same informer may have started it before.
-  for (const object of informer.cache.list()) sink.put(object);
-  return { synced: informer.synced, done: released };
+export function feedPods(pods: PodAddresses, objects: ObjectSource, signal: AbortSignal): Followed {
+  return objects.follow(podResource, pods, signal);
 }

@@ -1,41 +1,57 @@
-/** Where the server gets its objects from: informers that others share, or smaller ones of its own. */
+/** Where the server gets its objects from: informers that others share, or watches of its own. */
 import type { KubeObject } from "#api/kind.ts";
 import type { Client, Typed } from "#client/client.ts";
-import { Informer } from "#client/informer.ts";
-import type { InformerHold, SharedInformers } from "#client/shared-informers.ts";
+import { Reflector, type ReflectorStore } from "#client/reflector.ts";
+import type { SharedInformers } from "#client/shared-informers.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 
 export interface ObjectSource {
-  /** Follows all objects of a kind until the signal aborts. `trim` keeps what is needed of one. */
+  /** Keeps the store equal to all objects of a kind until the signal aborts. */
   follow<T extends KubeObject>(
     kind: Typed<T>,
-    trim: (object: T) => T,
+    store: ReflectorStore<T>,
     signal: AbortSignal,
-  ): InformerHold<T>;
+  ): Followed;
+}
+
+export interface Followed {
+  /** Resolves when the store was given everything that there was at the start. */
+  readonly synced: Promise<void>;
+  /** Resolves after the signal aborted, when the watch has ended. */
+  readonly done: Promise<void>;
 }
 
 /** In one process with others whole objects are in memory anyway. */
 export function sharedSource(informers: SharedInformers): ObjectSource {
-  return { follow: (kind, _trim, signal) => informers.hold(kind, {}, signal) };
+  return {
+    follow: (kind, store, signal) => {
+      const { informer, released } = informers.hold(kind, {}, signal);
+      informer.on(({ next, old }) => {
+        if (next !== undefined) store.put(next);
+        else if (old !== undefined) store.remove(old);
+      }, signal);
+      // Another user of the same informer may have started it before.
+      for (const object of informer.cache.list()) store.put(object);
+      return { synced: informer.synced, done: released };
+    },
+  };
 }
 
-export function ownSource(shared: {
+/** A server that has its watches for itself keeps no objects: they would take three times the zone's memory. */
+export function ownSource({ client, clock, random, logger }: SourceOptions): ObjectSource {
+  return {
+    follow: (kind, store, signal) => {
+      const reflector = new Reflector({ client, clock, random, logger, kind, store });
+      return { synced: reflector.synced, done: reflector.run(signal) };
+    },
+  };
+}
+
+interface SourceOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-}): ObjectSource {
-  return {
-    follow: <T extends KubeObject>(
-      kind: Typed<T>,
-      transform: (object: T) => T,
-      signal: AbortSignal,
-    ) => {
-      const { client, clock, random, logger } = shared;
-      const informer = new Informer<T>({ client, clock, random, logger, kind, transform });
-      return { informer, released: informer.run(signal) };
-    },
-  };
 }

@@ -16,10 +16,10 @@ import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type DnsConfig, defaultConfig, needsPods } from "./config/dns-config.ts";
-import { feedPods, feedZone, type ZoneFeed } from "./feed-zone.ts";
+import { feedPods, feedZone } from "./feed-zone.ts";
 import { type FollowedConfigMap, followCorefile } from "./follow-corefile.ts";
 import type { Upstream } from "./forward/resolv-conf.ts";
-import { ownSource, sharedSource } from "./object-source.ts";
+import { type Followed, ownSource, sharedSource } from "./object-source.ts";
 import { createRequestMetrics } from "./server/request-metrics.ts";
 import { Responder } from "./server/responder.ts";
 import { Routes } from "./server/routes.ts";
@@ -82,7 +82,7 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const first = options.config ?? defaultConfig(options.upstreams ?? []);
   const configured = new ConfiguredRoutes(options, metrics, signal);
   const pods = new PodAddresses();
-  let podFeed: ZoneFeed | undefined;
+  let podFeed: Followed | undefined;
   const use = (config: DnsConfig): void => {
     if (needsPods(config)) podFeed ??= feedPods(pods, objects, signal);
     configured.use(config);

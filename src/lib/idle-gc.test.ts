@@ -121,3 +121,12 @@ function fill(held: Map<string, object>): void {
     Array.from({ length: 2_000_000 }, (_, n) => ({ n, text: `${n}` })),
   );
 }
+
+test("idle GC: withBuffers counts the memory of buffers", () => {
+  const [plain, counting] = [ownHeap(), ownHeap({ withBuffers: true })];
+  const buffersBytes = (): number => counting.bytes() - plain.bytes();
+  const before = buffersBytes();
+  const buffer = Buffer.alloc(64 * MB);
+  assert.ok(buffersBytes() - before > 60 * MB);
+  assert.equal(buffer.length, 64 * MB);
+});

@@ -81,6 +81,8 @@ export function collectWhenIdle(
 export interface OwnHeapOptions {
   /** After a collection, native memory that it freed is given back as well, where that is possible. */
   readonly trimNative?: boolean;
+  /** Counts the memory of buffers, too: for programs whose garbage is mostly buffers. */
+  readonly withBuffers?: boolean;
 }
 
 /**
@@ -92,12 +94,15 @@ export function withoutMemoryReducer(): void {
 }
 
 /** The heap of the thread that asks. */
-export function ownHeap({ trimNative = false }: OwnHeapOptions = {}): Heap {
+export function ownHeap({ trimNative = false, withBuffers = false }: OwnHeapOptions = {}): Heap {
   let last = performance.eventLoopUtilization();
   let collect: ((options?: object) => void) | undefined;
   let trim: (() => void) | undefined;
   return {
-    bytes: () => getHeapStatistics().total_heap_size,
+    bytes: () => {
+      const { total_heap_size, external_memory } = getHeapStatistics();
+      return total_heap_size + (withBuffers ? external_memory : 0);
+    },
     utilization: () => {
       const now = performance.eventLoopUtilization();
       const { utilization } = performance.eventLoopUtilization(now, last);

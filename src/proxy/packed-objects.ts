@@ -6,9 +6,12 @@
 import type { Service } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
+import { createValuePool } from "#lib/collections/value-pool.ts";
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
 import { SERVICE_NAME_LABEL } from "./service-table.ts";
 import { TRIGGER_TIME_ANNOTATION } from "./trigger-times.ts";
+
+const POOL_SIZE_MAX = 10_000;
 
 export function packService(service: Service): Service {
   return new PackedService(service);
@@ -16,7 +19,10 @@ export function packService(service: Service): Service {
 
 /** Endpoints and slices share equal parts (conditions, names of nodes, ports). */
 export function createSlicePacker(): (slice: EndpointSlice) => EndpointSlice {
-  const shared: SharedParts = { traits: createPool(), ports: createPool() };
+  const shared: SharedParts = {
+    traits: createValuePool(POOL_SIZE_MAX),
+    ports: createValuePool(POOL_SIZE_MAX),
+  };
   return (slice) => new PackedSlice(slice, shared);
 }
 
@@ -115,18 +121,4 @@ function pick(
 ): Record<string, string> | undefined {
   const found = names.flatMap((name) => (from?.[name] === undefined ? [] : [[name, from[name]]]));
   return found.length === 0 ? undefined : Object.fromEntries(found);
-}
-
-const POOL_SIZE_MAX = 10_000;
-
-/** The first of equal values, up to a limit of values. */
-function createPool<T>(): (value: T) => T {
-  const pool = new Map<string, T>();
-  return (value) => {
-    const key = JSON.stringify(value);
-    const known = pool.get(key);
-    if (known !== undefined) return known;
-    if (pool.size < POOL_SIZE_MAX) pool.set(key, value);
-    return value;
-  };
 }

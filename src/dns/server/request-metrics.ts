@@ -6,8 +6,13 @@ import type { Query } from "../wire/parse-query.ts";
 import type { Origin } from "./responder.ts";
 
 export interface RequestMetrics {
-  answered(origin: Origin, query: Query, bytes: number, answer: Buffer, tookMs: number): void;
+  /** What counts answers to such a query. */
+  series(origin: Origin, query: Query, answer: Buffer): AnswerSeries;
   malformed(origin: Origin, rcode: Rcode, bytes: number): void;
+}
+
+export interface AnswerSeries {
+  count(requestBytes: number, answerBytes: number, tookMs: number): void;
 }
 
 const SIZE_BUCKETS = [
@@ -54,39 +59,52 @@ export function createRequestMetrics(
     const known = bound.get(key);
     if (known !== undefined) return known;
     const plugin = zoneName === "." ? "forward" : "kubernetes";
-    const series: Series = {
+    const series = new Series({
       requests: requests(server, zoneName, "", origin.carrier, origin.family, type),
       duration: durations(server, zoneName, ""),
       requestSize: requestSizes(server, zoneName, "", origin.carrier),
       responseSize: responseSizes(server, zoneName, "", origin.carrier),
       responses: responses(server, zoneName, "", rcode, plugin),
-    };
+    });
     bound.set(key, series);
     return series;
   };
   return {
-    answered: (origin, query, bytes, answer, tookMs) => {
+    series: (origin, query, answer) => {
       const rcode = rcodeName(answer[3]! & 0xf);
-      const series = seriesOf(zoneOf(query.name), origin, typeName(query.type), rcode);
-      series.requests.add(1);
-      series.responses.add(1);
-      series.duration.observe(tookMs / 1000);
-      series.requestSize.observe(bytes);
-      series.responseSize.observe(answer.length);
+      return seriesOf(zoneOf(query.name), origin, typeName(query.type), rcode);
     },
     malformed: (origin, rcode, bytes) => {
-      const series = seriesOf("dropped", origin, "other", rcode);
-      series.requests.add(1);
-      series.responses.add(1);
-      series.requestSize.observe(bytes);
+      seriesOf("dropped", origin, "other", rcode).countRefused(bytes);
     },
   };
 }
 
-interface Series {
+interface SeriesParts {
   readonly requests: Counter;
   readonly duration: Histogram;
   readonly requestSize: Histogram;
   readonly responseSize: Histogram;
   readonly responses: Counter;
+}
+
+class Series implements AnswerSeries {
+  readonly #parts: SeriesParts;
+
+  constructor(parts: SeriesParts) {
+    this.#parts = parts;
+  }
+
+  count(requestBytes: number, answerBytes: number, tookMs: number): void {
+    this.countRefused(requestBytes);
+    this.#parts.duration.observe(tookMs / 1000);
+    this.#parts.responseSize.observe(answerBytes);
+  }
+
+  /** A refusal that consists of the header has no size and no time of its own. */
+  countRefused(requestBytes: number): void {
+    this.#parts.requests.add(1);
+    this.#parts.responses.add(1);
+    this.#parts.requestSize.observe(requestBytes);
+  }
 }

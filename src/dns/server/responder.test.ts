@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -106,6 +107,49 @@ test("DNS responses and packets without a header are not answered", () => {
 test("a name of the cluster is SERVFAIL until the zone is complete", () => {
   const answer = filledResponder({ ready: false }).respond(ask(), UDP, signal);
   assert.equal(rcodeOf(answer as Buffer), 2);
+});
+
+test("Responder: a repeated query is answered anew after its Service, EndpointSlice or Namespace changed", () => {
+  const zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 });
+  const responder = filledResponder({ zone });
+  const shown = (id: number): string => {
+    const packet = ask();
+    packet.writeUInt16BE(id, 0);
+    const answer = responder.respond(packet, UDP, signal) as Buffer;
+    assert.equal(answer.readUInt16BE(0), id);
+    return rcodeOf(answer) === 0 ? answer.subarray(-4).join(".") : `rcode ${rcodeOf(answer)}`;
+  };
+  const service = (clusterIP: string) =>
+    build(serviceKind, { metadata: { name: "kubernetes" }, spec: { clusterIPs: [clusterIP] } });
+  const slice = build(endpointSliceKind, {
+    metadata: { name: "a", labels: { "kubernetes.io/service-name": "kubernetes" } },
+    endpoints: [{ addresses: ["10.0.0.9"], conditions: {} }],
+  });
+  assert.deepEqual([shown(1), shown(2)], ["10.96.0.1", "10.96.0.1"]);
+  zone.services.putService(service("10.96.0.2"));
+  assert.deepEqual([shown(3), shown(4)], ["10.96.0.2", "10.96.0.2"]);
+  zone.services.putService(service("None"));
+  assert.deepEqual([shown(5), shown(6)], ["rcode 3", "rcode 3"]);
+  zone.services.putSlice(slice);
+  assert.deepEqual([shown(7), shown(8)], ["10.0.0.9", "10.0.0.9"]);
+  zone.services.removeSlice(slice);
+  assert.equal(shown(9), "rcode 3");
+  zone.services.putSlice(slice);
+  assert.equal(shown(10), "10.0.0.9");
+  zone.removeNamespace("default");
+  assert.equal(shown(11), "rcode 3");
+  zone.addNamespace("default");
+  assert.equal(shown(12), "10.0.0.9");
+  zone.services.removeService(service("None"));
+  assert.equal(shown(13), "rcode 3");
+});
+
+test("metrics: coredns_dns_requests_total counts repeated queries", () => {
+  const metrics = new Metrics();
+  const responder = filledResponder({ metrics });
+  for (let i = 0; i < 3; i++) void responder.respond(ask(), UDP, signal);
+  assert.match(metrics.text(), /coredns_dns_requests_total\{.*type="A"\} 3\n/);
+  assert.match(metrics.text(), /coredns_dns_response_size_bytes_count\{.*\} 3\n/);
 });
 
 test("metrics: requests and responses have CoreDNS's names and labels", () => {
@@ -257,12 +301,14 @@ function filledResponder({
   ready = true,
   metrics = new Metrics(),
   corefile = undefined as string | undefined,
+  zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 }),
 } = {}): Responder {
-  const zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 });
   zone.addNamespace("default");
   const ports = [{ name: "https", port: 443, protocol: "TCP" as const }];
   const metadata = { name: "kubernetes" };
-  zone.putService(build(serviceKind, { metadata, spec: { clusterIPs: ["10.96.0.1"], ports } }));
+  zone.services.putService(
+    build(serviceKind, { metadata, spec: { clusterIPs: ["10.96.0.1"], ports } }),
+  );
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
   const routes = new Routes(

@@ -7,7 +7,8 @@
  *    other operations than queries, REFUSED for other classes than IN and for zone transfers, BADVERS for
  *    other versions of EDNS.
  * 2. Negative answers about the cluster have its SOA record, so that clients forget them soon.
- * 3. Before the zone is complete (`ready`), names of the cluster get SERVFAIL: not knowing is no NXDOMAIN.
+ * 3. Answers that are the same for the next query like it are encoded once, until something changes.
+ * 4. Before the zone is complete (`ready`), names of the cluster get SERVFAIL: not knowing is no NXDOMAIN.
  */
 
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
@@ -33,6 +34,7 @@ import type { PodAddresses } from "../zone/pod-addresses.ts";
 import type { DnsRecord } from "../zone/records.ts";
 import type { Zone } from "../zone/zone.ts";
 import { searchedNames } from "./auto-path.ts";
+import { answerTo, EncodedAnswers, isRepeatable } from "./encoded-answers.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { resolveAlias } from "./resolve-alias.ts";
 import type { Route, Routes } from "./routes.ts";
@@ -67,9 +69,13 @@ export interface Origin {
 export class Responder {
   readonly #options: ResponderOptions;
   readonly #encoder = new AnswerEncoder();
+  /** Of queries over UDP, by the family of the address. */
+  readonly #encoded: Readonly<Record<Origin["family"], EncodedAnswers>>;
 
   constructor(options: ResponderOptions) {
+    const { clock } = options;
     this.#options = options;
+    this.#encoded = { 1: new EncodedAnswers(clock), 2: new EncodedAnswers(clock) };
   }
 
   /** Undefined: no answer. */
@@ -78,8 +84,15 @@ export class Responder {
     origin: Origin,
     signal: AbortSignal,
   ): Buffer | undefined | Promise<Buffer | undefined> {
-    const { metrics, clock } = this.#options;
+    const { metrics, clock, zone } = this.#options;
     const startMs = clock.elapsedMs();
+    const encoded = origin.carrier === "udp" ? this.#encoded[origin.family] : undefined;
+    const known = encoded?.find(packet, zone.version, this.#options.routes());
+    if (known !== undefined) {
+      const answer = answerTo(packet, known);
+      known.series.count(packet.length, answer.length, clock.elapsedMs() - startMs);
+      return answer;
+    }
     const parsed = parseQuery(packet);
     switch (parsed.outcome) {
       case "ignored":
@@ -89,17 +102,23 @@ export class Responder {
         return encodeRefusal(parsed.id, parsed.flags, parsed.rcode);
       case "query": {
         const { query } = parsed;
-        const count = (answer: Buffer | undefined): Buffer | undefined => {
+        const count = (answer: Buffer | undefined, isNow: boolean): Buffer | undefined => {
+          const config = this.#options.routes().find(query.name)?.config;
           if (answer !== undefined) {
-            metrics.answered(origin, query, packet.length, answer, clock.elapsedMs() - startMs);
+            const series = metrics.series(origin, query, answer);
+            series.count(packet.length, answer.length, clock.elapsedMs() - startMs);
+            if (isNow && config !== undefined && isRepeatable(answer, config)) {
+              encoded?.keep(packet, answer, series);
+            }
           }
-          if (this.#options.routes().find(query.name)?.config.isLogged === true) {
+          if (config?.isLogged === true) {
             this.#options.onLogged?.(query, answer, clock.elapsedMs() - startMs);
           }
           return answer;
         };
         const answer = this.#answer(query, origin, signal);
-        return answer instanceof Promise ? answer.then(count) : count(answer);
+        if (answer instanceof Promise) return answer.then((later) => count(later, false));
+        return count(answer, true);
       }
     }
   }

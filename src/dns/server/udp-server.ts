@@ -1,4 +1,10 @@
-/** Serves DNS over UDP. What cannot be sent at once is bounded: beyond that, answers are dropped. */
+/**
+ * Serves DNS over UDP. What cannot be sent at once is bounded: beyond that, answers are dropped. Errors of
+ * sending are not reported: a client may be gone.
+ *
+ * Clients are addresses, so nothing is looked up, and nobody waits for the end of a send. Node then sends at
+ * once instead of in a later turn, at half the processor time.
+ */
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { onAbort } from "#lib/async/aborted.ts";
@@ -25,6 +31,7 @@ export function startUdpServer(
     type: ipv6 ? "udp6" : "udp4",
     ipv6Only: ipv6,
     recvBufferSize: RECEIVE_BUFFER_BYTES,
+    lookup: (client, _options, callback) => callback(null, client, ipv6 ? 6 : 4),
   });
   const family = ipv6 ? "2" : "1";
   socket.on("message", (packet, { address: client, port: clientPort }) => {
@@ -32,8 +39,7 @@ export function startUdpServer(
     const send = (answer: Buffer | undefined): void => {
       if (answer === undefined || signal.aborted) return;
       if (socket.getSendQueueSize() > SEND_QUEUE_BYTES_MAX) return;
-      // A client that is gone or cannot be reached is its own affair.
-      socket.send(answer, clientPort, client, ignoreError);
+      socket.send(answer, clientPort, client);
     };
     const origin: Origin = { carrier: "udp", family, client };
     const answer = responder.respond(packet, origin, signal);

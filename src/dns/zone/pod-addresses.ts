@@ -23,11 +23,12 @@ export class PodAddresses {
   }
 
   remove(pod: Pick<Pod, "metadata">): void {
-    const key = podKey(pod);
-    for (const address of this.#byPod.get(key) ?? []) {
-      this.#namespaces.remove(address, pod.metadata.namespace ?? "");
-    }
-    this.#byPod.delete(key);
+    this.#remove(podKey(pod));
+  }
+
+  /** Pods whose keys (`namespace/name`) are not among these are gone. */
+  retain(current: ReadonlySet<string>): void {
+    for (const key of this.#byPod.keys()) if (!current.has(key)) this.#remove(key);
   }
 
   /** Undefined unless exactly one namespace has the address. */
@@ -38,6 +39,12 @@ export class PodAddresses {
 
   has(namespace: string, address: readonly number[]): boolean {
     return this.#namespaces.get(String(address)).includes(namespace);
+  }
+
+  #remove(key: string): void {
+    const namespace = key.slice(0, key.indexOf("/"));
+    for (const address of this.#byPod.get(key) ?? []) this.#namespaces.remove(address, namespace);
+    this.#byPod.delete(key);
   }
 }
 

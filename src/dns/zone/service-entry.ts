@@ -2,8 +2,9 @@
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import { parseIp } from "#api/validation/ip.ts";
-
-export type Address = readonly number[];
+import type { FewValues } from "./few-values.ts";
+import { type Address, packAddresses } from "./packed-addresses.ts";
+import { packEndpoints } from "./packed-endpoints.ts";
 
 export interface Port {
   /** Lower case; empty for a port without a name. */
@@ -13,42 +14,43 @@ export interface Port {
   readonly port: number;
 }
 
+/** What the zone has below one name `service.namespace`. */
 export interface ServiceEntry {
-  readonly namespace: string;
-  readonly name: string;
-  readonly target: ServiceTarget;
+  /** `namespace/name`. */
+  readonly key: string;
+  /** Undefined while there are slices without the Service. */
+  target: ServiceTarget | undefined;
+  slices: FewValues<SliceEntry>;
 }
 
 export type ServiceTarget =
   | {
       readonly kind: "cluster-ip";
-      readonly addresses: readonly Address[];
+      /** See packed-addresses.ts. */
+      readonly addresses: string;
       readonly ports: readonly Port[];
     }
   | { readonly kind: "headless" }
   | { readonly kind: "external-name"; readonly host: string };
 
 export interface SliceEntry {
-  readonly endpoints: readonly EndpointEntry[];
+  readonly service: ServiceEntry;
+  /** See packed-endpoints.ts. */
+  readonly endpoints: string;
   readonly ports: readonly Port[];
 }
 
-export interface EndpointEntry {
-  /** The label of the endpoint below its Service. */
-  readonly hostname: string;
-  readonly address: Address;
-}
+/** Equal lists of ports share one value. */
+export type PortPool = (ports: readonly Port[]) => readonly Port[];
 
 /** A Service or slice without ports has records all the same: SRV records alone need a port. */
 const NO_PORT: readonly Port[] = [{ name: "", protocol: "", port: 0 }];
 
-export const SERVICE_LABEL = "kubernetes.io/service-name";
+const HEADLESS: ServiceTarget = { kind: "headless" };
 
-export function serviceEntryOf({ metadata, spec }: Service): ServiceEntry {
-  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "", target: targetOf(spec) };
-}
+const SERVICE_LABEL = "kubernetes.io/service-name";
 
-function targetOf(spec: Service["spec"]): ServiceTarget {
+export function targetOf({ spec }: Service, pool: PortPool): ServiceTarget {
   if (spec?.type === "ExternalName") {
     return {
       kind: "external-name",
@@ -56,13 +58,17 @@ function targetOf(spec: Service["spec"]): ServiceTarget {
     };
   }
   const ips = spec?.clusterIPs ?? (spec?.clusterIP === undefined ? [] : [spec.clusterIP]);
-  const addresses = ips.flatMap(addressesOf);
-  if (addresses.length === 0) return { kind: "headless" };
-  return { kind: "cluster-ip", addresses, ports: portsOf(spec?.ports) };
+  const addresses = packAddresses(ips.flatMap(addressesOf));
+  if (addresses === "") return HEADLESS;
+  return { kind: "cluster-ip", addresses, ports: pool(portsOf(spec?.ports)) };
 }
 
 /** Only ready endpoints. Those of a Service with publishNotReadyAddresses are marked ready in the slice. */
-export function sliceEntryOf(slice: EndpointSlice): SliceEntry {
+export function sliceEntryOf(
+  slice: EndpointSlice,
+  service: ServiceEntry,
+  pool: PortPool,
+): SliceEntry {
   const endpoints = (slice.endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false)
     .flatMap(({ hostname, addresses }) =>
@@ -73,7 +79,7 @@ export function sliceEntryOf(slice: EndpointSlice): SliceEntry {
         })),
       ),
     );
-  return { endpoints, ports: portsOf(slice.ports) };
+  return { service, endpoints: packEndpoints(endpoints), ports: pool(portsOf(slice.ports)) };
 }
 
 /** The Service that a slice belongs to. */

@@ -87,20 +87,22 @@ describe("zone: Kubernetes DNS specification 1.1", () => {
 
 test("zone: a changed Service loses its old address in PTR, a deleted one its name", () => {
   const zone = filledZone();
-  zone.putService(service("kubernetes", { clusterIPs: ["10.96.0.2"], ports: [{ port: 443 }] }));
+  zone.services.putService(
+    service("kubernetes", { clusterIPs: ["10.96.0.2"], ports: [{ port: 443 }] }),
+  );
   assert.equal(show(zone.lookup("1.0.96.10.in-addr.arpa", "PTR")), "outside");
   assert.match(show(zone.lookup("2.0.96.10.in-addr.arpa", "PTR")), /kubernetes/);
-  zone.removeService(service("kubernetes", {}));
+  zone.services.removeService(service("kubernetes", {}));
   assert.equal(show(zone.lookup("kubernetes.default.svc.cluster.local", "A")), "NXDOMAIN");
   assert.equal(show(zone.lookup("2.0.96.10.in-addr.arpa", "PTR")), "outside");
 });
 
 test("zone: an EndpointSlice that moves to another Service leaves the first one", () => {
   const zone = filledZone();
-  zone.putSlice(slice("empty", "web-1", [{ addresses: ["10.244.0.5"] }]));
+  zone.services.putSlice(slice("empty", "web-1", [{ addresses: ["10.244.0.5"] }]));
   assert.equal(show(zone.lookup("web.default.svc.cluster.local", "A")), "NXDOMAIN");
   assert.equal(show(zone.lookup("empty.default.svc.cluster.local", "A")), "A 10.244.0.5");
-  zone.removeSlice(slice("empty", "web-1", []));
+  zone.services.removeSlice(slice("empty", "web-1", []));
   assert.equal(show(zone.lookup("5.0.244.10.in-addr.arpa", "PTR")), "outside");
 });
 
@@ -123,18 +125,22 @@ function filledZone(): Zone {
   zone.addNamespace("default");
   const https = [{ name: "https", protocol: "TCP", port: 443 }];
   const http = [{ name: "http", protocol: "TCP", port: 80 }];
-  zone.putService(service("kubernetes", { clusterIPs: ["10.96.0.1"], ports: https }));
-  zone.putService(service("dual", { clusterIPs: ["10.96.0.20", "fd00::20"], ports: http }));
+  zone.services.putService(service("kubernetes", { clusterIPs: ["10.96.0.1"], ports: https }));
+  zone.services.putService(
+    service("dual", { clusterIPs: ["10.96.0.20", "fd00::20"], ports: http }),
+  );
   for (const name of ["web", "empty", "portless"]) {
-    zone.putService(service(name, { clusterIP: "None", clusterIPs: ["None"], ports: http }));
+    zone.services.putService(
+      service(name, { clusterIP: "None", clusterIPs: ["None"], ports: http }),
+    );
   }
   const external = (name: string, externalName: string) =>
     service(name, { type: "ExternalName", externalName });
-  zone.putService(external("outside", "WWW.example.com."));
-  zone.putService(external("address", "192.0.2.1"));
-  zone.putService(external("long-label", `${"a".repeat(64)}.example.com`));
-  zone.putSlice(slice("kubernetes", "kubernetes", [{ addresses: ["10.0.0.1"] }]));
-  zone.putSlice(
+  zone.services.putService(external("outside", "WWW.example.com."));
+  zone.services.putService(external("address", "192.0.2.1"));
+  zone.services.putService(external("long-label", `${"a".repeat(64)}.example.com`));
+  zone.services.putSlice(slice("kubernetes", "kubernetes", [{ addresses: ["10.0.0.1"] }]));
+  zone.services.putSlice(
     slice("web", "web-1", [
       { addresses: ["10.244.0.5"], hostname: "web-0", conditions: { ready: true } },
       { addresses: ["10.244.0.6"] },
@@ -142,7 +148,7 @@ function filledZone(): Zone {
     ]),
   );
   const portless = slice("portless", "portless-1", [{ addresses: ["10.244.0.9"] }]);
-  zone.putSlice({ ...portless, ports: [] });
+  zone.services.putSlice({ ...portless, ports: [] });
   return zone;
 }
 

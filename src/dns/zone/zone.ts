@@ -3,25 +3,17 @@
  *
  * Promises:
  * 1. Answers follow the Kubernetes DNS specification 1.1; where it is silent, CoreDNS.
- * 2. A change of one object updates only the entries of that object. A lookup never scans.
- * 3. It keeps what answers are made of, never the objects themselves.
+ * 2. A lookup reads the entries of one Service, or those with one address; it never scans the zone.
  */
-import type { Service } from "#api/generated/core.v1.ts";
-import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import { parseIp } from "#api/validation/ip.ts";
+import { valuesOf } from "./few-values.ts";
 import { type Lookup, NAME_ERROR, NO_DATA, OUTSIDE, recordsOf } from "./lookup.ts";
-import { MultiMap } from "./multi-map.ts";
+import { type Address, addressKey, unpackAddresses } from "./packed-addresses.ts";
+import { unpackEndpoints } from "./packed-endpoints.ts";
 import { addressRecord, type DnsRecord, type SoaRecord } from "./records.ts";
 import { addressOfReverseName, isReverseName } from "./reverse-name.ts";
-import {
-  type Address,
-  type Port,
-  type ServiceEntry,
-  type SliceEntry,
-  serviceEntryOf,
-  serviceNameOf,
-  sliceEntryOf,
-} from "./service-entry.ts";
+import type { Port, ServiceEntry } from "./service-entry.ts";
+import { ServiceIndex } from "./service-index.ts";
 import { parseServiceName, type ServiceName } from "./service-name.ts";
 import { type ServicePoint, srvRecords } from "./srv-records.ts";
 
@@ -33,21 +25,13 @@ export interface ZoneOptions {
   readonly ttlSeconds: number;
 }
 
-interface StoredSlice {
-  readonly serviceKey: string;
-  readonly entry: SliceEntry;
-}
-
 export class Zone {
+  readonly services = new ServiceIndex();
   readonly #domain: string;
   readonly #suffix: string;
   readonly #ttlSeconds: number;
   readonly #namespaces = new Set<string>();
-  readonly #services = new Map<string, ServiceEntry>();
-  readonly #slices = new Map<string, StoredSlice>();
-  readonly #slicesByService = new MultiMap<string, SliceEntry>();
-  readonly #servicesByAddress = new MultiMap<string, ServiceEntry>();
-  readonly #endpointsByAddress = new MultiMap<string, string>();
+  #namespaceChanges = 0;
 
   constructor({ clusterDomain, ttlSeconds }: ZoneOptions) {
     this.#domain = clusterDomain.toLowerCase().replace(/\.$/, "");
@@ -59,51 +43,24 @@ export class Zone {
     return this.#domain;
   }
 
+  /** Another one after every change. */
+  get version(): number {
+    return this.#namespaceChanges + this.services.changes;
+  }
+
   addNamespace(name: string): void {
+    this.#namespaceChanges += 1;
     this.#namespaces.add(name);
   }
 
   removeNamespace(name: string): void {
+    this.#namespaceChanges += 1;
     this.#namespaces.delete(name);
   }
 
-  putService(service: Service): void {
-    const entry = serviceEntryOf(service);
-    this.removeService(service);
-    this.#services.set(keyOf(entry.namespace, entry.name), entry);
-    for (const address of addressesOf(entry)) this.#servicesByAddress.add(String(address), entry);
-  }
-
-  removeService({ metadata }: Pick<Service, "metadata">): void {
-    const key = keyOf(metadata.namespace, metadata.name);
-    const old = this.#services.get(key);
-    if (old === undefined) return;
-    this.#services.delete(key);
-    for (const address of addressesOf(old)) this.#servicesByAddress.remove(String(address), old);
-  }
-
-  putSlice(slice: EndpointSlice): void {
-    this.removeSlice(slice);
-    const service = serviceNameOf(slice);
-    if (service === undefined) return;
-    const serviceKey = keyOf(slice.metadata.namespace, service);
-    const entry = sliceEntryOf(slice);
-    this.#slices.set(keyOf(slice.metadata.namespace, slice.metadata.name), { serviceKey, entry });
-    this.#slicesByService.add(serviceKey, entry);
-    for (const { address, hostname } of entry.endpoints) {
-      this.#endpointsByAddress.add(String(address), `${hostname}.${dotted(serviceKey)}`);
-    }
-  }
-
-  removeSlice({ metadata }: Pick<EndpointSlice, "metadata">): void {
-    const key = keyOf(metadata.namespace, metadata.name);
-    const old = this.#slices.get(key);
-    if (old === undefined) return;
-    this.#slices.delete(key);
-    this.#slicesByService.remove(old.serviceKey, old.entry);
-    for (const { address, hostname } of old.entry.endpoints) {
-      this.#endpointsByAddress.remove(String(address), `${hostname}.${dotted(old.serviceKey)}`);
-    }
+  /** Namespaces that are not among these are gone. */
+  retainNamespaces(current: ReadonlySet<string>): void {
+    for (const name of this.#namespaces) if (!current.has(name)) this.removeNamespace(name);
   }
 
   /** `name` is in lower case, without the dot at the end; `type` is the name of a record type. */
@@ -132,14 +89,14 @@ export class Zone {
 
   #lookupApex(type: string): Lookup {
     if (type !== "NS") return NO_DATA;
-    const own = this.#services.get(keyOf("kube-system", "kube-dns"));
-    if (own?.target.kind !== "cluster-ip") {
+    const own = this.services.find("kube-system", "kube-dns");
+    if (own?.target?.kind !== "cluster-ip") {
       return recordsOf([{ type: "NS", name: this.#domain, target: `ns.dns${this.#suffix}` }]);
     }
-    const target = `${dotted(keyOf(own.namespace, own.name))}.svc${this.#suffix}`;
+    const target = `${dotted(own.key)}.svc${this.#suffix}`;
     return recordsOf(
       [{ type: "NS", name: this.#domain, target }],
-      own.target.addresses.map((address) => addressRecord(target, address)),
+      unpackAddresses(own.target.addresses).map((address) => addressRecord(target, address)),
     );
   }
 
@@ -158,10 +115,9 @@ export class Zone {
   }
 
   #lookupService(name: string, asked: ServiceName, type: string): Lookup {
-    const key = keyOf(asked.namespace, asked.service);
-    const service = this.#services.get(key);
-    if (service === undefined) return NAME_ERROR;
-    const { target } = service;
+    const service = this.services.find(asked.namespace, asked.service);
+    const target = service?.target;
+    if (service === undefined || target === undefined) return NAME_ERROR;
     if (target.kind === "external-name") {
       const isPlain = asked.endpoint === "" && asked.port === "";
       if (!isPlain || !isHostName(target.host)) return NAME_ERROR;
@@ -169,13 +125,13 @@ export class Zone {
     }
     const isPlain = asked.endpoint === "" && asked.port === "" && asked.protocol === "";
     if (target.kind === "cluster-ip" && isPlain && type !== "SRV") {
-      return addressesOfType(name, target.addresses, type); // most questions
+      return addressesOfType(name, unpackAddresses(target.addresses), type); // most questions
     }
     const owner = `${asked.service}.${asked.namespace}.svc${this.#suffix}`;
     const points =
       target.kind === "headless" || asked.endpoint !== ""
-        ? this.#endpointPoints(key, owner, asked)
-        : target.addresses.flatMap((address) =>
+        ? endpointPoints(service, owner, asked)
+        : unpackAddresses(target.addresses).flatMap((address) =>
             target.ports
               .filter((port) => matches(asked, port))
               .map(({ port }) => ({ host: owner, address, port })),
@@ -183,33 +139,40 @@ export class Zone {
     return points.length === 0 ? NAME_ERROR : answerOf(name, points, type);
   }
 
-  #endpointPoints(key: string, owner: string, asked: ServiceName): ServicePoint[] {
-    const points: ServicePoint[] = [];
-    for (const { endpoints, ports } of this.#slicesByService.get(key)) {
-      for (const { hostname, address } of endpoints) {
-        if (asked.endpoint !== "" && asked.endpoint !== hostname) continue;
-        for (const port of ports) {
-          if (matches(asked, port))
-            points.push({ host: `${hostname}.${owner}`, address, port: port.port });
-        }
-      }
-    }
-    return points;
-  }
-
   #lookupReverse(name: string, type: string): Lookup {
     const address = addressOfReverseName(name);
     if (address === undefined) return OUTSIDE;
-    const services = [...this.#servicesByAddress.get(String(address))].map(
-      (service) => `${service.name}.${service.namespace}.svc${this.#suffix}`,
-    );
-    const endpoints = [...this.#endpointsByAddress.get(String(address))].map(
-      (endpoint) => `${endpoint}.svc${this.#suffix}`,
+    const key = addressKey(address);
+    const services = this.services
+      .servicesAt(address)
+      .map((service) => `${dotted(service.key)}.svc${this.#suffix}`);
+    const endpoints = this.services.slicesAt(address).flatMap((slice) =>
+      unpackEndpoints(slice.endpoints)
+        .filter((endpoint) => addressKey(endpoint.address) === key)
+        .map(({ hostname }) => `${hostname}.${dotted(slice.service.key)}.svc${this.#suffix}`),
     );
     const targets = services.length > 0 ? services : [...new Set(endpoints)];
     if (targets.length === 0) return OUTSIDE;
     return type === "PTR" ? recordsOf(targets.map((target) => ({ type, name, target }))) : NO_DATA;
   }
+}
+
+function endpointPoints(
+  service: ServiceEntry,
+  owner: string,
+  asked: ServiceName,
+): readonly ServicePoint[] {
+  const points: ServicePoint[] = [];
+  for (const { endpoints, ports } of valuesOf(service.slices)) {
+    for (const { hostname, address } of unpackEndpoints(endpoints)) {
+      if (asked.endpoint !== "" && asked.endpoint !== hostname) continue;
+      for (const port of ports) {
+        if (matches(asked, port))
+          points.push({ host: `${hostname}.${owner}`, address, port: port.port });
+      }
+    }
+  }
+  return points;
 }
 
 /** `a-b-c-d.namespace.pod` is the address a.b.c.d, whether or not a pod has it (`pods insecure`). */
@@ -251,14 +214,6 @@ function isHostName(host: string): boolean {
 
 function isLabel(label: string): boolean {
   return label !== "" && label.length <= 63;
-}
-
-function addressesOf({ target }: ServiceEntry): readonly Address[] {
-  return target.kind === "cluster-ip" ? target.addresses : [];
-}
-
-function keyOf(namespace = "", name = ""): string {
-  return `${namespace}/${name}`;
 }
 
 /** `namespace/name` as the labels of a name. */
