@@ -74,7 +74,8 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
     linux: {
       resources: {
         cpuPeriod: limits.cpuPeriodUs,
-        cpuQuota: options.placement.hasOwnCpus ? -1 : limits.cpuQuotaUs,
+        // 0 is unset, and a new cgroup has no quota. crun 1.8 cannot write -1 with cgroup v1.
+        cpuQuota: options.placement.hasOwnCpus ? 0 : limits.cpuQuotaUs,
         cpuShares: limits.cpuShares,
         memoryLimitInBytes: limits.memoryLimitBytes,
         oomScoreAdj: limits.oomScoreAdj,

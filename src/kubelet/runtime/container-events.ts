@@ -2,12 +2,15 @@
  * Notifies when a container or sandbox of the runtime ended, so that nothing has to be polled.
  *
  * containerd's own event service is used where it is there (any version), otherwise CRI's event
- * stream, otherwise the containers are listed every second. Whatever the source, everything is
- * listed once in a while, so that a lost event costs a minute at most.
+ * stream, otherwise the containers are listed every second, until the runtime does not answer: what is
+ * there after that may be another runtime. Whatever the source, everything is listed once in a while, so
+ * that a lost event costs a minute at most.
  */
+
 import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
 import type { PlegMetrics } from "#kubelet/node/pleg-metrics.ts";
+import { assertNever } from "#lib/assert-never.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
@@ -18,6 +21,8 @@ import type { Clock } from "#lib/time/clock.ts";
 
 const RELIST_MS = 60_000;
 const POLL_MS = 1_000;
+/** A runtime without events may end the stream at once instead of refusing it: CRI-O without `enable_pod_events`. */
+const EMPTY_STREAM_MS = 1_000;
 /** The runtime's own bookkeeping follows its events by this much at most. */
 const SETTLE_PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1_280];
 
@@ -46,33 +51,60 @@ const subscribe = {
 } as const;
 const taskDelete = message({ containerId: [1, "text"], id: [5, "text"] });
 
+/** Where changes are learned from, best first. */
+type Source = "containerd" | "cri" | "relist";
+
 export async function runContainerEvents(
   options: ContainerEventsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, logger } = options;
   const backoff = new Backoff({ baseMs: 100, capMs: 5_000, random });
-  void runRelist(options, RELIST_MS, signal);
-  let hasContainerd = true;
-  let hasCri = true;
+  void runRelist(options, signal);
+  let source: Source = "containerd";
   while (!signal.aborted) {
     try {
-      if (hasContainerd) await followContainerd(options, signal);
-      else if (hasCri) await followCri(options, signal);
-      else return await runRelist(options, POLL_MS, signal);
+      const end = await follow(source, options, signal);
+      if (end === "unsupported") {
+        source = source === "containerd" ? "cri" : "relist";
+        logger.debug("the runtime has no such container events", { next: source });
+        continue;
+      }
       backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof GrpcError && error.code === GRPC_CODES.UNIMPLEMENTED) {
-        if (hasContainerd) hasContainerd = false;
-        else hasCri = false;
-        continue;
-      }
-      options.metrics.connectionFailed();
       logger.debug("container events are followed again", { error });
+      if (source === "relist") source = "containerd";
+      else options.metrics.connectionFailed();
     }
     await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
     await relistOnce(options).catch(() => undefined);
+  }
+}
+
+/** `unsupported`: the runtime has no such events. Rejects if the connection broke or the runtime is away. */
+async function follow(
+  source: Source,
+  options: ContainerEventsOptions,
+  signal: AbortSignal,
+): Promise<"ended" | "unsupported"> {
+  try {
+    switch (source) {
+      case "containerd":
+        await followContainerd(options, signal);
+        return "ended";
+      case "cri":
+        return await followCri(options, signal);
+      case "relist":
+        await pollList(options, signal);
+        return "ended";
+      default:
+        return assertNever(source);
+    }
+  } catch (error) {
+    const isUnimplemented = error instanceof GrpcError && error.code === GRPC_CODES.UNIMPLEMENTED;
+    if (isUnimplemented && source !== "relist") return "unsupported";
+    throw error;
   }
 }
 
@@ -113,23 +145,32 @@ async function settled(
 }
 
 async function followCri(
-  { cri, metrics, onChange }: ContainerEventsOptions,
+  { cri, clock, metrics, onChange }: ContainerEventsOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<"ended" | "unsupported"> {
+  const startMs = clock.elapsedMs();
+  let isEmpty = true;
   metrics.connected();
   for await (const { containerId } of cri.containerEvents(signal)) {
+    isEmpty = false;
     metrics.event();
     onChange(containerId);
   }
+  const isRefused = isEmpty && clock.elapsedMs() - startMs < EMPTY_STREAM_MS;
+  return isRefused ? "unsupported" : "ended";
 }
 
-async function runRelist(
-  options: ContainerEventsOptions,
-  periodMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+/** Rejects when the runtime does not answer. */
+async function pollList(options: ContainerEventsOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await options.clock.sleep(periodMs, signal).catch(() => undefined);
+    await relistOnce(options);
+    await options.clock.sleep(POLL_MS, signal).catch(() => undefined);
+  }
+}
+
+async function runRelist(options: ContainerEventsOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await options.clock.sleep(RELIST_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     await relistOnce(options).catch(() => undefined);
   }

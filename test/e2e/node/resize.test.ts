@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { hideCgroupV2 } from "./cgroup-v1-only.ts";
 import { NODE, type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
 import { grpcHealthServer } from "./grpc-health-server.ts";
@@ -23,10 +24,7 @@ beforeAll(async () => {
     return ["--config", file];
   };
   cluster = await startNodeCluster(settings, {
-    // crun refuses a machine with cgroups of both versions: version 2 is hidden from it if it is beside 1.
-    prepare: async (machine) => {
-      await machine.run("umount", ["/sys/fs/cgroup/unified"]);
-    },
+    prepare: hideCgroupV2, // for crun
   });
 }, 120_000);
 
@@ -133,7 +131,7 @@ describe.concurrent("resize and runtime", () => {
     assert.equal((await cluster.machine.run("test", ["-f", path])).exitCode, 0);
     const { exitCode } = await cluster.tryKubectl(["exec", "crun", "--", "true"]);
     assert.equal(exitCode, 0);
-    await cluster.kubectl("delete", "pod", "crun", "--wait=false");
+    await cluster.kubectl("delete", "pod", "crun", "--wait=true", "--timeout=60s");
   }, 120_000);
 
   test("staticPodURL: the pod runs, is mirrored with config.source http, and ends when the manifest is empty", async () => {
