@@ -23,7 +23,8 @@ import {
 } from "#client/transport.ts";
 import type { TurnLimit } from "#lib/async/turn-limit.ts";
 
-const EVENTS_PER_PULL = 200;
+/** Some milliseconds if all of them have to be parsed; informers let other work run after each. */
+const EVENTS_PER_PULL = 50;
 /** Of one list or event from another API server. */
 const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 /** Heartbeats and elections have deadlines: they do not wait for their turn. */
@@ -96,7 +97,11 @@ function readOf(path: string, query: Question["query"]): Question {
   return { method: "GET", path, query, body: { form: "none" }, contentType: JSON_TYPE };
 }
 
-async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGenerator<WatchEvent> {
+async function* watch(
+  call: WatchCall,
+  signal: AbortSignal,
+  ask: Ask,
+): AsyncGenerator<readonly WatchEvent[]> {
   const answer = await ask(readOf(pathOf(call), call.query), signal);
   using _ended = { [Symbol.dispose]: () => answer.sent?.() };
   if (answer.body.form === "stream" && answer.code === 200) {
@@ -106,19 +111,10 @@ async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGene
   if (answer.body.form !== "watch") {
     const result = await resultOf(answer);
     if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
-    yield { type: "ERROR", object: result.status };
+    yield [{ type: "ERROR", object: result.status }];
     return;
   }
   using feed = answer.body.feed;
-  for await (const events of batches(feed, signal)) {
-    for (const event of events) yield watchEventOf(event, feed);
-  }
-}
-
-async function* batches(
-  feed: EventFeed,
-  signal: AbortSignal,
-): AsyncGenerator<readonly FeedEvent[]> {
   let wake: () => void = () => undefined;
   feed.onWake(() => wake());
   const onAbort = (): void => wake();
@@ -130,7 +126,7 @@ async function* batches(
       });
       const events = feed.pull(EVENTS_PER_PULL);
       if (events === "over") return;
-      if (events.length > 0) yield events;
+      if (events.length > 0) yield events.map((event) => watchEventOf(event, feed));
       else await woken;
     }
   } finally {
@@ -214,14 +210,17 @@ async function streamedContent({
 }
 
 /** A line of JSON for each event. */
-async function* streamedEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+async function* streamedEvents(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly WatchEvent[]> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > STREAMED_BYTES_MAX) throw new TransportError("the event is too long");
-    for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
+    const events = lines.filter((line) => line !== "");
+    if (events.length > 0) yield events.map((line) => JSON.parse(line) as WatchEvent);
   }
 }
 
