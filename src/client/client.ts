@@ -189,10 +189,10 @@ export class Client {
     kind: Typed<T>,
     { namespace, ...options }: WatchOptions,
     signal: AbortSignal,
-  ): AsyncIterable<WatchEvent<T>> {
+  ): AsyncIterable<readonly WatchEvent<T>[]> {
     const query = { ...queryOf(options), watch: "true", allowWatchBookmarks: "true" };
     return this.#options.transport.watch({ kind, namespace, query }, signal) as AsyncIterable<
-      WatchEvent<T>
+      readonly WatchEvent<T>[]
     >;
   }
 

@@ -76,22 +76,21 @@ export class HttpsTransport implements Transport, Disposable {
     return resultOf(answerOf(answer), await textOf(answer));
   }
 
-  async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+  async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<readonly WatchEvent[]> {
     const path = withQuery(pathOf(call), call.query);
     const answer = await this.#request("GET", path, undefined, "", "watches", signal);
     if (answer.statusCode !== 200) {
       const { statusCode = 0 } = answer;
       const result = resultOf(answerOf(answer), await textOf(answer));
       const unexpected = `unexpected answer ${statusCode} to a watch`;
-      yield {
-        type: "ERROR",
-        object: result.ok ? statusFrom(statusCode, unexpected) : result.status,
-      };
+      const object = result.ok ? statusFrom(statusCode, unexpected) : result.status;
+      yield [{ type: "ERROR", object }];
       return;
     }
     try {
-      for await (const line of readLines(answer as AsyncIterable<Buffer>))
-        yield JSON.parse(line) as WatchEvent;
+      for await (const lines of readLines(answer as AsyncIterable<Buffer>)) {
+        yield lines.map((line) => JSON.parse(line) as WatchEvent);
+      }
     } catch (error) {
       if (signal.aborted) return;
       throw new TransportError("the watch broke off", { cause: error });

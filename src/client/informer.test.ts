@@ -31,21 +31,28 @@ function flaky(inner: Transport, faults: Faults, clock: Clock, random: Random): 
         : inner.send(call, signal),
     watch: (call, signal) => watch(call, signal),
   };
-  async function* watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+  async function* watch(
+    call: WatchCall,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly WatchEvent[]> {
     if (faults.old && call.query.sendInitialEvents !== undefined) {
-      yield { type: "ERROR", object: badRequestStatus("sendInitialEvents is forbidden") };
+      yield [{ type: "ERROR", object: badRequestStatus("sendInitialEvents is forbidden") }];
       return;
     }
-    for await (const event of inner.watch(call, signal)) {
+    for await (const event of single(inner.watch(call, signal))) {
       if (random.next() < faults.breaks) throw new TransportError("broken");
       if (random.next() < faults.expires) {
-        yield { type: "ERROR", object: expiredStatus("too old resource version") };
+        yield [{ type: "ERROR", object: expiredStatus("too old resource version") }];
         return;
       }
       if (random.next() < faults.delays) await clock.sleep(random.integer(2_000), signal);
-      yield event;
+      yield [event];
     }
   }
+}
+
+async function* single(batches: AsyncIterable<readonly WatchEvent[]>): AsyncGenerator<WatchEvent> {
+  for await (const events of batches) yield* events;
 }
 
 async function changeSomething(cluster: Cluster, random: Random): Promise<void> {

@@ -59,7 +59,7 @@ export class LeaderTransport implements Transport, Disposable {
     return this.#transport.send(call, signal);
   }
 
-  watch(call: WatchCall, signal: AbortSignal): AsyncIterable<WatchEvent> {
+  watch(call: WatchCall, signal: AbortSignal): AsyncIterable<readonly WatchEvent[]> {
     return this.#transport.watch(call, signal);
   }
 

@@ -13,7 +13,7 @@ function world(limit: RateLimit | undefined) {
     send: async () => ({ ok: true, value: void sent.push(clock.elapsedMs() - startMs) }),
     raw: async () => ({ ok: true, value: void sent.push(clock.elapsedMs() - startMs) }),
     async *watch() {
-      yield { type: "BOOKMARK", object: { metadata: {} } };
+      yield [{ type: "BOOKMARK", object: { metadata: {} } }];
     },
   };
   return { clock, sent, transport: limitedTransport(counting, limit, clock) };
@@ -75,8 +75,8 @@ describe("client rate limit (QPS): a limited transport", () => {
     void transport.raw("/version");
     const call = { kind: {} as never, query: {} };
     const events = [];
-    for await (const { type } of transport.watch(call, new AbortController().signal)) {
-      events.push(type);
+    for await (const batch of transport.watch(call, new AbortController().signal)) {
+      events.push(...batch.map(({ type }) => type));
     }
     assert.deepEqual(events, ["BOOKMARK"]);
   });

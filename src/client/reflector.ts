@@ -115,7 +115,7 @@ export class Reflector<T extends KubeObject> {
   async #streamList(signal: AbortSignal): Promise<"ended" | "unsupported"> {
     const seen = new Set<string>();
     let complete = false;
-    const events = this.#options.client.watch(
+    const batches = this.#options.client.watch(
       this.#options.kind,
       {
         ...this.#scope(),
@@ -126,33 +126,33 @@ export class Reflector<T extends KubeObject> {
       },
       signal,
     );
-    for await (const event of events) {
-      const over = this.#slice.over();
-      if (over !== undefined) await over;
-      switch (event.type) {
-        case "ADDED":
-        case "MODIFIED":
-          if (!complete)
-            seen.add(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
-          this.#take(event.object, complete);
-          break;
-        case "DELETED":
-          if (!complete)
-            seen.delete(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
-          this.#drop(event.object, complete);
-          break;
-        case "BOOKMARK":
-          if (!complete && event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
-            complete = true;
-            this.#options.store.retain(seen);
-            seen.clear(); // the watch may go on for a long time
-            this.#markSynced();
-          }
-          if (complete) this.#revision = event.object.metadata.resourceVersion;
-          break;
-        case "ERROR":
-          if (!complete && isUnsupported(event.object)) return "unsupported";
-          this.#onError(event.object);
+    for await (const batch of batches) {
+      for (const event of batch) {
+        const over = this.#slice.over();
+        if (over !== undefined) await over;
+        switch (event.type) {
+          case "ADDED":
+          case "MODIFIED":
+            if (!complete) seen.add(keyOfObject(event.object));
+            this.#take(event.object, complete);
+            break;
+          case "DELETED":
+            if (!complete) seen.delete(keyOfObject(event.object));
+            this.#drop(event.object, complete);
+            break;
+          case "BOOKMARK":
+            if (!complete && event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
+              complete = true;
+              this.#options.store.retain(seen);
+              seen.clear(); // the watch may go on for a long time
+              this.#markSynced();
+            }
+            if (complete) this.#revision = event.object.metadata.resourceVersion;
+            break;
+          case "ERROR":
+            if (!complete && isUnsupported(event.object)) return "unsupported";
+            this.#onError(event.object);
+        }
       }
     }
     return "ended";
@@ -171,7 +171,7 @@ export class Reflector<T extends KubeObject> {
       );
       if (!page.ok) throw new ServerRefused(page.status);
       for (const item of page.value.items) {
-        seen.add(keyOf(item.metadata.namespace, item.metadata.name ?? ""));
+        seen.add(keyOfObject(item));
         this.#options.store.put(item.kind === undefined ? { ...itemType, ...item } : item);
       }
       token = page.value.metadata.continue ?? "";
@@ -187,22 +187,24 @@ export class Reflector<T extends KubeObject> {
       resourceVersion: revision,
       timeoutSeconds: this.#watchSeconds(),
     };
-    for await (const event of this.#options.client.watch(this.#options.kind, options, signal)) {
-      const over = this.#slice.over();
-      if (over !== undefined) await over;
-      switch (event.type) {
-        case "ADDED":
-        case "MODIFIED":
-          this.#take(event.object, true);
-          break;
-        case "DELETED":
-          this.#drop(event.object, true);
-          break;
-        case "BOOKMARK":
-          this.#revision = event.object.metadata.resourceVersion;
-          break;
-        case "ERROR":
-          this.#onError(event.object);
+    for await (const events of this.#options.client.watch(this.#options.kind, options, signal)) {
+      for (const event of events) {
+        const over = this.#slice.over();
+        if (over !== undefined) await over;
+        switch (event.type) {
+          case "ADDED":
+          case "MODIFIED":
+            this.#take(event.object, true);
+            break;
+          case "DELETED":
+            this.#drop(event.object, true);
+            break;
+          case "BOOKMARK":
+            this.#revision = event.object.metadata.resourceVersion;
+            break;
+          case "ERROR":
+            this.#onError(event.object);
+        }
       }
     }
   }
@@ -240,6 +242,10 @@ export class Reflector<T extends KubeObject> {
   #watchSeconds(): number {
     return Math.floor(WATCH_MIN_SECONDS * (1 + this.#options.random.next()));
   }
+}
+
+function keyOfObject({ metadata }: KubeObject): string {
+  return keyOf(metadata.namespace, metadata.name ?? "");
 }
 
 /** The server answered a list or watch with a Status. */

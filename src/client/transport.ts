@@ -5,8 +5,9 @@
  * Promises of every Transport:
  * 1. `send` answers with what the server answered: the object, or its Status. It rejects only if no
  *    answer can be had (`TransportError`) or the signal aborts.
- * 2. `watch` yields the server's events in order. It ends when the server ends it, yields an ERROR
- *    event if the server sends one, and throws TransportError when the connection breaks.
+ * 2. `watch` yields the server's events in order, those that came together as one array. It ends when
+ *    the server ends it, yields an ERROR event if the server sends one, and throws TransportError when
+ *    the connection breaks.
  * 3. Objects that come out are deeply frozen or must be treated as if they were; objects that go in
  *    are never changed or kept.
  */
@@ -57,7 +58,7 @@ export interface WatchCall {
 
 export interface Transport {
   send(call: Call, signal?: AbortSignal): Promise<Result<unknown>>;
-  watch(call: WatchCall, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  watch(call: WatchCall, signal: AbortSignal): AsyncIterable<readonly WatchEvent[]>;
   /** A path that is no resource: /version, /apis, /readyz. */
   raw(path: string, signal?: AbortSignal): Promise<Result<unknown>>;
 }

@@ -138,9 +138,9 @@ function withLateWatch(server: Transport, clock: Clock, lateMs: number): Transpo
     send: (call, signal) => server.send(call, signal),
     raw: (path, signal) => server.raw(path, signal),
     async *watch(call, signal) {
-      for await (const event of server.watch(call, signal)) {
+      for await (const events of server.watch(call, signal)) {
         await clock.sleep(lateMs, signal);
-        yield event;
+        yield events;
       }
     },
   };

@@ -23,11 +23,14 @@ export async function watchList<T extends KubeObject>(
   } as const;
   const objects: T[] = [];
   try {
-    for await (const event of client.watch(kind, options, life.signal)) {
-      if (event.type === "ERROR") throw new Error(event.object.message ?? "the watch was refused");
-      if (event.type === "ADDED") objects.push(event.object);
-      const isEnd = event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
-      if (event.type === "BOOKMARK" && isEnd) return objects;
+    for await (const events of client.watch(kind, options, life.signal)) {
+      for (const event of events) {
+        if (event.type === "ERROR")
+          throw new Error(event.object.message ?? "the watch was refused");
+        if (event.type === "ADDED") objects.push(event.object);
+        const isEnd = event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
+        if (event.type === "BOOKMARK" && isEnd) return objects;
+      }
     }
   } finally {
     life.abort();

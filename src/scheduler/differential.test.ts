@@ -240,11 +240,28 @@ function change(random: Random, { nodes, pods }: World, snapshot: Snapshot, i: n
     const uid = pick([...pods.keys()]);
     pods.delete(uid);
     snapshot.removePod(uid);
+  } else if (kind === 5 && pods.size > 0) {
+    const pod = updatedPod(random, pick([...pods.values()]));
+    pods.set(pod.metadata.uid ?? "", pod);
+    snapshot.setPod(pod);
   } else {
     const pod = randomPod(random, `p${i}`, pick([...nodes.keys()]));
     pods.set(pod.metadata.uid ?? "", pod);
     snapshot.setPod(pod);
   }
+}
+
+/** Mostly an update of the status, which changes no count; sometimes of labels, too. */
+function updatedPod(random: Random, pod: Pod): Pod {
+  const { metadata, status } = pod;
+  const labels =
+    random.next() < 0.3 ? { app: APPS[random.integer(APPS.length)]! } : metadata.labels;
+  const startTime = `2030-01-01T00:00:${10 + random.integer(40)}Z`;
+  return {
+    ...pod,
+    metadata: { ...metadata, ...(labels === undefined ? {} : { labels }) },
+    status: { ...status, phase: "Running", startTime },
+  };
 }
 
 function randomNode(random: Random, name: string): Node {

@@ -9,6 +9,7 @@
  *    read from its status when it is needed.
  * 3. At most `WORKERS` pods are written at the same time; changes of a pod that come meanwhile lead
  *    to one more step.
+ * 4. However many pods need a step, other work of the process runs in between.
  */
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -18,11 +19,13 @@ import type { EventRecorder } from "#client/event-recorder.ts";
 import { Informer } from "#client/informer.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
+import { TimeSlice } from "#lib/async/time-slice.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { TimerWheel } from "#lib/time/timer-wheel.ts";
 import { type BehaviourRule, behaviourOf } from "./behaviour.ts";
+import { OwnStatusWrites } from "./own-status-writes.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { type PodState, restoredState } from "./pod-state.ts";
 import { runWorkers } from "./run-workers.ts";
@@ -49,14 +52,16 @@ export class SimulatedPods {
   readonly #queue: WorkQueue<string>;
   readonly #times: TimerWheel<string>;
   readonly #states = new Map<string, PodState>();
-  /** Revisions of own writes that the watch has not shown yet, by uid. */
-  readonly #written = new Map<string, string>();
+  readonly #writes = new OwnStatusWrites();
+  readonly #slice: TimeSlice;
   readonly #addresses = new PodAddresses();
 
   constructor(options: SimulatedPodsOptions) {
     this.#options = options;
     const { client, clock, random, logger } = options;
-    this.#informer = new Informer({ client, clock, random, logger, kind: podKind });
+    this.#slice = new TimeSlice(clock);
+    const slice = this.#slice;
+    this.#informer = new Informer({ client, clock, random, logger, kind: podKind, slice });
     this.#informer.cache.addIndex(BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
     this.#queue = new WorkQueue(clock, random, (key: string) => key);
     this.#times = new TimerWheel(clock, TICK_MS, (key) => this.#queue.add(key));
@@ -105,21 +110,21 @@ export class SimulatedPods {
     const { uid = "", namespace, name = "", resourceVersion } = next.metadata;
     if (old !== undefined && old.metadata.uid !== uid) this.#forget(old);
     if (this.#options.nodes.get(next.spec.nodeName ?? "") === undefined) return;
-    const isOwnWrite = this.#written.get(uid) === resourceVersion;
-    if (isOwnWrite) this.#written.delete(uid);
-    else this.#queue.add(keyOf(namespace, name));
+    if (!this.#writes.isOwn(uid, resourceVersion)) this.#queue.add(keyOf(namespace, name));
   }
 
   #forget(pod: Pod | undefined): void {
     const { uid = "", namespace, name = "" } = pod?.metadata ?? {};
     this.#states.delete(uid);
-    this.#written.delete(uid);
+    this.#writes.drop(uid);
     this.#addresses.release(uid);
     this.#times.cancel(keyOf(namespace, name));
   }
 
   async #step(key: string, signal: AbortSignal): Promise<void> {
     const { clock, nodes } = this.#options;
+    const over = this.#slice.over();
+    if (over !== undefined) await over;
     const slash = key.indexOf("/");
     const pod = this.#informer.cache.get(key.slice(0, slash), key.slice(slash + 1));
     const node = nodes.get(pod?.spec.nodeName ?? "");
@@ -132,7 +137,7 @@ export class SimulatedPods {
     const hostIps = addressesOf(node);
     const podIps = this.#addresses.of(pod, node.node, node.index);
     const step = stepPod({ ...{ pod, state, behaviour, hostIps, podIps, nowMs } });
-    await this.#write(pod, step.status, signal);
+    await this.#write(key, pod, step.status, signal);
     if (step.isGone) return this.#delete(pod, signal);
     if (step.wakeAtMs === undefined) {
       this.#states.delete(uid);
@@ -143,23 +148,21 @@ export class SimulatedPods {
     }
   }
 
-  async #write(pod: Pod, status: Pod["status"], signal: AbortSignal): Promise<void> {
+  async #write(key: string, pod: Pod, status: Pod["status"], signal: AbortSignal): Promise<void> {
     if (isEqual(status, pod.status)) return;
     const { client } = this.#options;
+    const { uid = "" } = pod.metadata;
     const body = { ...pod, status };
-    const answer = await client.update(podKind, body, { subresource: "status" }, signal);
-    if (answer.ok) {
-      const { uid = "", resourceVersion = "" } = answer.value.metadata;
-      if (!this.#isSeen(answer.value)) this.#written.set(uid, resourceVersion);
-      return;
+    this.#writes.begin(uid);
+    let revision: string | undefined;
+    try {
+      const answer = await client.update(podKind, body, { subresource: "status" }, signal);
+      if (answer.ok) revision = answer.value.metadata.resourceVersion;
+      else if (answer.status.code !== 404) throw new Error(answer.status.message);
+    } finally {
+      if (revision === undefined) this.#writes.drop(uid);
+      else if (this.#writes.end(uid, revision)) this.#queue.add(key);
     }
-    if (answer.status.code !== 404) throw new Error(answer.status.message);
-  }
-
-  /** Whether the watch has shown the write before its answer came. */
-  #isSeen({ metadata }: Pod): boolean {
-    const { namespace, name = "", uid = "", resourceVersion } = metadata;
-    return this.#informer.cache.isSeen({ namespace, name, uid, resourceVersion });
   }
 
   async #delete({ metadata }: Pod, signal: AbortSignal): Promise<void> {

@@ -86,7 +86,7 @@ export class Faults {
     inner: Transport,
     call: WatchCall,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent> {
+  ): AsyncGenerator<readonly WatchEvent[]> {
     const drop = this.#drop.signal;
     const query = { ...call.query, timeoutSeconds: WATCH_SECONDS };
     yield* inner.watch({ ...call, query }, AbortSignal.any([signal, drop]));

@@ -86,10 +86,13 @@ export function notingRefusals(inner: Transport, user: User, refusals: string[])
     },
     watch: (call, signal) => watch(call, signal),
   };
-  async function* watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-    for await (const event of inner.watch(call, signal)) {
-      if (event.type === "ERROR") note(event.object);
-      yield event;
+  async function* watch(
+    call: WatchCall,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly WatchEvent[]> {
+    for await (const events of inner.watch(call, signal)) {
+      for (const event of events) if (event.type === "ERROR") note(event.object);
+      yield events;
     }
   }
 }

@@ -264,8 +264,10 @@ async function watch(
   onName: (name: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const event of server.client.watch(configMapKind, { namespace: "default" }, signal)) {
-    if (event.type === "ADDED") onName(event.object.metadata.name ?? "");
+  for await (const events of server.client.watch(configMapKind, { namespace: "default" }, signal)) {
+    for (const event of events) {
+      if (event.type === "ADDED") onName(event.object.metadata.name ?? "");
+    }
   }
 }
 

@@ -17,7 +17,18 @@ const SCALE: SubresourceRoute = {
 };
 
 /** In order of their names. */
-export function subresourcesOf({ kind, stored }: ServedResource): readonly SubresourceRoute[] {
+export function subresourcesOf(resource: ServedResource): readonly SubresourceRoute[] {
+  return routesOf(resource).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export function findSubresource(
+  resource: ServedResource,
+  name: string,
+): SubresourceRoute | undefined {
+  return routesOf(resource).find((route) => route.name === name);
+}
+
+function routesOf({ kind, stored }: ServedResource): SubresourceRoute[] {
   const own: SubresourceRoute[] = Object.keys(stored.kind.subresources ?? {}).map((name) => ({
     name,
     verbs: name === "finalize" ? ["update"] : READ_WRITE,
@@ -26,12 +37,5 @@ export function subresourcesOf({ kind, stored }: ServedResource): readonly Subre
   }));
   const scale = kind.scale === undefined ? [] : [SCALE];
   const others = kind.extraSubresources ?? [];
-  return [...own, ...scale, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-export function findSubresource(
-  resource: ServedResource,
-  name: string,
-): SubresourceRoute | undefined {
-  return subresourcesOf(resource).find((route) => route.name === name);
+  return [...own, ...scale, ...others];
 }

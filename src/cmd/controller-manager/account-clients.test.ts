@@ -32,7 +32,7 @@ function world(limit: RateLimit | undefined, useAccounts = true) {
       send: note,
       raw: note,
       async *watch() {
-        yield { type: "BOOKMARK" as const, object: { metadata: {} } };
+        yield [{ type: "BOOKMARK" as const, object: { metadata: {} } }];
       },
       [Symbol.dispose]: () => void ended.push(who),
     };

@@ -23,12 +23,20 @@ import {
 } from "#client/transport.ts";
 import type { TurnLimit } from "#lib/async/turn-limit.ts";
 
-const EVENTS_PER_PULL = 200;
+/** Some milliseconds if all of them have to be parsed; informers let other work run after each. */
+const EVENTS_PER_PULL = 50;
 /** Of one list or event from another API server. */
 const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 /** Heartbeats and elections have deadlines: they do not wait for their turn. */
 const LEASES = "leases";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
+/** How much of the work of calls is done in one turn of the event loop. */
+export interface CallTurns {
+  readonly begins: TurnLimit;
+  /** What a commit answers comes at once, and the callers go on with each answer. */
+  readonly answers: TurnLimit;
+}
 
 export function inProcessTransport(
   handle: Handler,
@@ -36,7 +44,7 @@ export function inProcessTransport(
   userAgent: string,
   begin?: BeginRequest,
   /** Shared by all clients of the process; without it every call begins at once. */
-  turns?: TurnLimit,
+  turns?: CallTurns,
 ): Transport {
   const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
@@ -55,8 +63,9 @@ export function inProcessTransport(
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
-      const turn = target.kind.names.plural === LEASES ? undefined : turns?.begin();
-      if (turn !== undefined) await turn;
+      const limits = target.kind.names.plural === LEASES ? undefined : turns;
+      const begin = limits?.begins.begin();
+      if (begin !== undefined) await begin;
       const question = {
         method: METHODS[verb],
         path: pathOf(target),
@@ -65,6 +74,8 @@ export function inProcessTransport(
         contentType: patchType === undefined ? JSON_TYPE : PATCH_MEDIA_TYPES[patchType],
       };
       const answer = await ask(question, signal);
+      const turn = limits?.answers.begin();
+      if (turn !== undefined) await turn;
       try {
         return await resultOf(answer);
       } finally {
@@ -96,7 +107,11 @@ function readOf(path: string, query: Question["query"]): Question {
   return { method: "GET", path, query, body: { form: "none" }, contentType: JSON_TYPE };
 }
 
-async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGenerator<WatchEvent> {
+async function* watch(
+  call: WatchCall,
+  signal: AbortSignal,
+  ask: Ask,
+): AsyncGenerator<readonly WatchEvent[]> {
   const answer = await ask(readOf(pathOf(call), call.query), signal);
   using _ended = { [Symbol.dispose]: () => answer.sent?.() };
   if (answer.body.form === "stream" && answer.code === 200) {
@@ -106,19 +121,10 @@ async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGene
   if (answer.body.form !== "watch") {
     const result = await resultOf(answer);
     if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
-    yield { type: "ERROR", object: result.status };
+    yield [{ type: "ERROR", object: result.status }];
     return;
   }
   using feed = answer.body.feed;
-  for await (const events of batches(feed, signal)) {
-    for (const event of events) yield watchEventOf(event, feed);
-  }
-}
-
-async function* batches(
-  feed: EventFeed,
-  signal: AbortSignal,
-): AsyncGenerator<readonly FeedEvent[]> {
   let wake: () => void = () => undefined;
   feed.onWake(() => wake());
   const onAbort = (): void => wake();
@@ -130,7 +136,7 @@ async function* batches(
       });
       const events = feed.pull(EVENTS_PER_PULL);
       if (events === "over") return;
-      if (events.length > 0) yield events;
+      if (events.length > 0) yield events.map((event) => watchEventOf(event, feed));
       else await woken;
     }
   } finally {
@@ -214,14 +220,17 @@ async function streamedContent({
 }
 
 /** A line of JSON for each event. */
-async function* streamedEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+async function* streamedEvents(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly WatchEvent[]> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > STREAMED_BYTES_MAX) throw new TransportError("the event is too long");
-    for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
+    const events = lines.filter((line) => line !== "");
+    if (events.length > 0) yield events.map((line) => JSON.parse(line) as WatchEvent);
   }
 }
 

@@ -79,16 +79,18 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
     const answer = await options.api.get(urlOf(options, query), options.accept, signal);
     if (answer.statusCode !== 200) await jsonOf(answer);
     goesOn = false;
-    for await (const line of readLines(answer as AsyncIterable<Buffer>)) {
-      const event = JSON.parse(line) as WatchLine;
-      if (event.type === "ERROR") {
-        if (event.object.code === 410) return; // begin again at once with a list
-        throw new Refused(event.object.code ?? 500, event.object.message ?? "the watch failed");
+    for await (const lines of readLines(answer as AsyncIterable<Buffer>)) {
+      for (const line of lines) {
+        const event = JSON.parse(line) as WatchLine;
+        if (event.type === "ERROR") {
+          if (event.object.code === 410) return; // begin again at once with a list
+          throw new Refused(event.object.code ?? 500, event.object.message ?? "the watch failed");
+        }
+        revision = revisionOf(event) ?? revision;
+        goesOn = true; // an event came: the server ended the watch in the usual way
+        if (event.type === "BOOKMARK") continue;
+        yield { type: event.type === "DELETED" ? "delete" : "put", value: event.object };
       }
-      revision = revisionOf(event) ?? revision;
-      goesOn = true; // an event came: the server ended the watch in the usual way
-      if (event.type === "BOOKMARK") continue;
-      yield { type: event.type === "DELETED" ? "delete" : "put", value: event.object };
     }
   }
 }

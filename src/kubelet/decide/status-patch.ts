@@ -56,7 +56,9 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const one = a as Readonly<Record<string, unknown>>;
   const other = b as Readonly<Record<string, unknown>>;
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  for (const name of names) if (!isEqual(one[name], other[name])) return false;
+  for (const name of Object.keys(one)) if (!isEqual(one[name], other[name])) return false;
+  for (const name of Object.keys(other)) {
+    if (!Object.hasOwn(one, name) && !isEqual(undefined, other[name])) return false;
+  }
   return true;
 }

@@ -48,33 +48,40 @@ export function findNodes(
   nodes: readonly NodeInfo[],
   { start, wanted, results }: SearchOptions,
 ): FoundNodes {
-  const feasible: NodeInfo[] = [];
-  const places: number[] = [];
+  // As long as they become in nearly all searches: arrays that grow are copied several times.
+  const countMax = Math.min(wanted, nodes.length);
+  const feasible = new Array<NodeInfo>(countMax);
+  const places = new Array<number>(countMax);
+  let count = 0;
   const verdicts = new Map<NodeInfo, Rejected>();
   const rejections = new Map<string, number>();
   let evaluated = 0;
   let next = nodes.length === 0 ? 0 : start % nodes.length;
   const reuses = results !== undefined && run.asksNodesOnly;
-  for (; evaluated < nodes.length && feasible.length < wanted; evaluated++) {
+  for (; evaluated < nodes.length && count < wanted; evaluated++) {
     const place = next;
     next = place + 1 === nodes.length ? 0 : place + 1;
     const node = nodes[place]!;
     if (reuses && results.isKnownToFit(place)) {
-      feasible.push(node);
-      places.push(place);
+      feasible[count] = node;
+      places[count] = place;
+      count += 1;
       continue;
     }
     const { verdict, plugin } =
       results === undefined ? run.check(node) : run.checkReusing(results, place);
     if (verdict === FITS) {
-      feasible.push(node);
-      places.push(place);
+      feasible[count] = node;
+      places[count] = place;
+      count += 1;
       continue;
     }
     verdicts.set(node, verdict as Rejected);
     const name = plugin!.name;
     rejections.set(name, (rejections.get(name) ?? 0) + 1);
   }
+  feasible.length = count;
+  places.length = count;
   const absent =
     run.nodeNames === undefined
       ? undefined

@@ -174,8 +174,9 @@ function scoresOf(decision: Decision & { outcome: "node" }): readonly NodeScore[
     if (i === winner) continue;
     const last = others.at(-1);
     if (others.length === RUNNERS_UP && totals[i]! <= totals[last!]!) continue;
-    others.push(i);
-    others.sort((x, y) => totals[y]! - totals[x]!);
+    let rank = others.length;
+    while (rank > 0 && totals[others[rank - 1]!]! < totals[i]!) rank -= 1;
+    others.splice(rank, 0, i);
     if (others.length > RUNNERS_UP) others.pop();
   }
   return [winner, ...others].map((index) => ({

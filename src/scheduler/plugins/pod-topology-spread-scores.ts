@@ -105,10 +105,11 @@ function addPart(
 ): void {
   const { byPlace, values } = domains;
   if (isHost) {
+    const { podsByPlace } = counter;
     for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i]!;
-      if (byPlace[node.place] === NO_VALUE) continue;
-      sums[i]! += counter.podsOn(node) * weight + base;
+      const { place } = nodes[i]!;
+      if (byPlace[place] === NO_VALUE) continue;
+      sums[i]! += podsByPlace[place]! * weight + base;
     }
     return;
   }
@@ -126,6 +127,7 @@ function addPart(
 }
 
 function isIgnored({ labels }: NodeInfo, neededKeys: readonly string[]): boolean {
+  if (neededKeys.length === 0) return false;
   for (const key of neededKeys) if (labels[key] === undefined) return true;
   return false;
 }

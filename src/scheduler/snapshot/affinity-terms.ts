@@ -34,7 +34,8 @@ export interface AffinityTerms {
   readonly preferredAntiAffinity: readonly WeightedTerm[];
 }
 
-const NONE: AffinityTerms = Object.freeze({
+/** Of all pods without terms. */
+export const NO_TERMS: AffinityTerms = Object.freeze({
   requiredAffinity: [],
   requiredAntiAffinity: [],
   preferredAffinity: [],
@@ -43,7 +44,7 @@ const NONE: AffinityTerms = Object.freeze({
 
 export function affinityTermsOf(pod: Pod): AffinityTerms {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
-  if (podAffinity === undefined && podAntiAffinity === undefined) return NONE;
+  if (podAffinity === undefined && podAntiAffinity === undefined) return NO_TERMS;
   const namespace = pod.metadata.namespace ?? "";
   const required = (terms: readonly TermSpec[] = []): AffinityTerm[] =>
     terms.map((term) => affinityTerm(term, namespace));

@@ -19,7 +19,7 @@ const NO_IMAGES: ReadonlyMap<string, number> = new Map();
 
 export class NodeInfo {
   readonly name: string;
-  /** Changes with the node and with the pods on it. */
+  /** Changes with the node and with everything that decisions read of the pods on it. */
   version = 0;
   /** Among the nodes in the order in which they are tried; -1 if it is not one of them. */
   place = -1;
@@ -74,6 +74,14 @@ export class NodeInfo {
   addPod(pod: PodInfo): void {
     this.pods.set(pod.uid, pod);
     this.#count(pod, 1);
+  }
+
+  /** A later state of a pod on the node, which counts as the one before (`countsAlike`). */
+  replacePod(pod: PodInfo): void {
+    const before = this.pods.get(pod.uid);
+    this.pods.delete(pod.uid); // the pod that changed last comes last, as upstream
+    this.pods.set(pod.uid, pod);
+    if (before?.startMs !== pod.startMs) this.version += 1;
   }
 
   /** The pod as it was counted, or undefined if it was not here. */

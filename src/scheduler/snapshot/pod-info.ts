@@ -4,8 +4,9 @@
  */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Labels } from "#api/meta/label-selector.ts";
-import { type AffinityTerms, affinityTermsOf } from "./affinity-terms.ts";
-import { nonZeroResources, podResources, type Resources } from "./resources.ts";
+import { type AffinityTerms, affinityTermsOf, NO_TERMS } from "./affinity-terms.ts";
+import { nonZeroResources, podResources, type Resources, sameResources } from "./resources.ts";
+import { sameLabels } from "./same-labels.ts";
 
 export interface HostPort {
   readonly ip: string;
@@ -44,7 +45,7 @@ export class PodInfo {
     this.startMs = startTime === undefined ? undefined : Date.parse(startTime);
     const useStatus = spec.nodeName !== undefined && spec.nodeName !== "";
     this.requests = podResources(pod, { useStatus });
-    const nonZero = nonZeroResources(pod, useStatus);
+    const nonZero = nonZeroResources(pod, this.requests, useStatus);
     this.nonZeroMilliCpu = nonZero.milliCpu;
     this.nonZeroMemory = nonZero.memory;
     this.hostPorts = hostPortsOf(pod);
@@ -60,6 +61,25 @@ export class PodInfo {
     this.#specKey ??= specKeyOf(this.pod);
     return this.#specKey;
   }
+}
+
+/**
+ * Whether both states of a pod count the same on a node and in its topology. Pods with host ports or
+ * affinity terms are never compared: they are few.
+ */
+export function countsAlike(a: PodInfo, b: PodInfo): boolean {
+  return (
+    a.priority === b.priority &&
+    a.isTerminating === b.isTerminating &&
+    a.nonZeroMilliCpu === b.nonZeroMilliCpu &&
+    a.nonZeroMemory === b.nonZeroMemory &&
+    a.hostPorts === NO_PORTS &&
+    b.hostPorts === NO_PORTS &&
+    a.terms === NO_TERMS &&
+    b.terms === NO_TERMS &&
+    sameResources(a.requests, b.requests) &&
+    sameLabels(a.labels, b.labels)
+  );
 }
 
 const TOKEN_VOLUME = "kube-api-access-";

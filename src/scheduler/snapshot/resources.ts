@@ -41,6 +41,15 @@ export function addResources(sum: Resources, other: Resources, sign: 1 | -1): vo
   }
 }
 
+export function sameResources(a: Resources, b: Resources): boolean {
+  return (
+    a.milliCpu === b.milliCpu &&
+    a.memory === b.memory &&
+    a.ephemeralStorage === b.ephemeralStorage &&
+    sameAmounts(a.scalars, b.scalars)
+  );
+}
+
 export function copyResources(resources: Resources): Resources {
   const { scalars } = resources;
   return { ...resources, scalars: scalars === undefined ? undefined : new Map(scalars) };
@@ -88,13 +97,25 @@ export function podResources(pod: Pod, options: PodRequestsOptions = {}): Resour
   return resourcesOf(podAmounts(pod, options));
 }
 
-/** The requests with the default amounts for containers that name none, as scoring counts them. */
-export function nonZeroResources(pod: Pod, useStatus: boolean): Resources {
+/**
+ * The requests with the default amounts for containers that name none, as scoring counts them. `requests`
+ * are those of `podResources`.
+ */
+export function nonZeroResources(pod: Pod, requests: Resources, useStatus: boolean): Resources {
+  if (namesCpuAndMemory(pod)) return requests;
   const podLevel = pod.spec.resources?.requests;
   const missing = new Map<string, number>();
   if (podLevel?.cpu === undefined) missing.set("cpu", DEFAULT_MILLI_CPU);
   if (podLevel?.memory === undefined) missing.set("memory", DEFAULT_MEMORY);
   return podResources(pod, { useStatus, missing });
+}
+
+/** Every container names both. While a resize is pending, the status may count instead of the spec. */
+function namesCpuAndMemory({ spec, status }: Pod): boolean {
+  const names = ({ resources }: Container): boolean =>
+    resources?.requests?.cpu !== undefined && resources.requests.memory !== undefined;
+  if (status?.conditions?.some(({ type }) => type === "PodResizePending")) return false;
+  return (spec.containers ?? []).every(names) && (spec.initContainers ?? []).every(names);
 }
 
 /**
@@ -118,10 +139,11 @@ function podAmounts(pod: Pod, options: PodRequestsOptions): Amounts {
       ({ type, reason }) => type === "PodResizePending" && reason === "Infeasible",
     );
   const ofContainer = (container: Container, isRunning: boolean): Amounts => {
-    const asked = numbersOf(container.resources?.requests);
+    const requests = container.resources?.requests;
+    const asked = numbersOf(requests);
     const known = isRunning ? statuses?.get(container.name) : undefined;
     const amounts =
-      known?.resources === undefined
+      known?.resources === undefined || (!infeasible && holdsWhatIsAsked(known, requests))
         ? asked
         : largest([
             ...(infeasible ? [] : [asked]),
@@ -133,11 +155,32 @@ function podAmounts(pod: Pod, options: PodRequestsOptions): Amounts {
     }
     return amounts;
   };
-  const total: Amounts = new Map();
-  for (const container of spec.containers ?? []) addTo(total, ofContainer(container, true));
+  const total = sumOf(spec.containers ?? [], (container) => ofContainer(container, true));
+  if (spec.initContainers !== undefined) addInitContainers(spec.initContainers, total, ofContainer);
+  if (!withoutPodLevel) setPodLevel(pod, total, useStatus, infeasible);
+  if (spec.overhead !== undefined) addTo(total, numbersOf(spec.overhead));
+  return total;
+}
+
+function sumOf(
+  containers: readonly Container[],
+  amountsOf: (container: Container) => Amounts,
+): Amounts {
+  const [first, ...others] = containers;
+  const sum: Amounts = first === undefined ? new Map() : amountsOf(first);
+  for (const container of others) addTo(sum, amountsOf(container));
+  return sum;
+}
+
+/** Sidecars run beside the containers; of the other init containers the most demanding one counts. */
+function addInitContainers(
+  containers: readonly Container[],
+  total: Amounts,
+  ofContainer: (container: Container, isRunning: boolean) => Amounts,
+): void {
   const sidecars: Amounts = new Map();
   const starting: Amounts = new Map();
-  for (const container of spec.initContainers ?? []) {
+  for (const container of containers) {
     const isSidecar = container.restartPolicy === "Always";
     const amounts = ofContainer(container, isSidecar);
     if (isSidecar) {
@@ -150,9 +193,19 @@ function podAmounts(pod: Pod, options: PodRequestsOptions): Amounts {
     }
   }
   raiseTo(total, starting);
-  if (!withoutPodLevel) setPodLevel(pod, total, useStatus, infeasible);
-  addTo(total, numbersOf(spec.overhead));
-  return total;
+}
+
+/** The status repeats what the spec asks for, as that of every container that is not being resized. */
+function holdsWhatIsAsked(
+  { resources, allocatedResources }: ContainerStatus,
+  requests: ResourceList | undefined,
+): boolean {
+  return isPartOf(resources?.requests, requests) && isPartOf(allocatedResources, requests);
+}
+
+function isPartOf(list: ResourceList | undefined, whole: ResourceList | undefined): boolean {
+  for (const name in list) if (list[name] !== whole?.[name]) return false;
+  return true;
 }
 
 function setPodLevel(
@@ -161,7 +214,8 @@ function setPodLevel(
   useStatus: boolean,
   infeasible: boolean,
 ): void {
-  const asked = numbersOf(spec.resources?.requests);
+  if (spec.resources?.requests === undefined) return;
+  const asked = numbersOf(spec.resources.requests);
   const held = status?.resources;
   const effective =
     useStatus && held !== undefined
@@ -221,4 +275,10 @@ function resourcesOf(amounts: Amounts): Resources {
     }
   }
   return resources;
+}
+
+function sameAmounts(a: Resources["scalars"], b: Resources["scalars"]): boolean {
+  if ((a?.size ?? 0) !== (b?.size ?? 0)) return false;
+  for (const [name, amount] of a ?? []) if (b?.get(name) !== amount) return false;
+  return true;
 }

@@ -14,7 +14,8 @@ import { createLabelClass, type LabelClass, labelClassKey } from "./label-classe
 import { type LabelValues, labelValuesOf } from "./label-values.ts";
 import { NodeInfo } from "./node-info.ts";
 import { inZoneOrder } from "./node-order.ts";
-import { PodInfo } from "./pod-info.ts";
+import { countsAlike, PodInfo } from "./pod-info.ts";
+import { sameLabels } from "./same-labels.ts";
 import { TermGroups } from "./term-groups.ts";
 import { type CounterSpec, TopologyCounter } from "./topology-counter.ts";
 
@@ -119,7 +120,17 @@ export class Snapshot {
 
   /** The pod runs on the node that its spec names. */
   setPod(pod: Pod): void {
-    this.#place(new PodInfo(pod), pod.spec.nodeName ?? "", false);
+    const info = new PodInfo(pod);
+    const nodeName = pod.spec.nodeName ?? "";
+    const placed = this.#pods.get(info.uid);
+    if (placed?.node.name !== nodeName || !countsAlike(placed.info, info)) {
+      this.#place(info, nodeName, false);
+      return;
+    }
+    placed.info = info;
+    placed.assumed = false;
+    placed.node.replacePod(info);
+    this.#noteVersion(placed.node);
   }
 
   /** The pod is going to run there, though the API server does not say so yet. */
@@ -252,11 +263,4 @@ export class Snapshot {
       if (state.nodes === 0) this.#images.delete(name);
     }
   }
-}
-
-function sameLabels(a: Labels, b: Labels): boolean {
-  if (a === b) return true;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => a[key] === b[key]);
 }

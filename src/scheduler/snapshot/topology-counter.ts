@@ -23,11 +23,14 @@ interface Domain {
 
 export class TopologyCounter {
   readonly spec: CounterSpec;
-  readonly #nodes: () => Iterable<NodeInfo>;
+  readonly #nodes: () => readonly NodeInfo[];
   #hasDomains = false;
   readonly #domains = new Map<string, Domain>();
   /** All pods of the selection by node, whether the node is included or not. */
   readonly #podsByNode = new Map<NodeInfo, number>();
+  /** The same by the place of the node in `order`, once it has been asked for. */
+  #podsByPlace = new Int32Array();
+  #order: readonly NodeInfo[] | undefined;
   /** The domain in which an included node is counted. */
   readonly #domainOfNode = new Map<NodeInfo, string>();
   /** How many domains have how many pods. */
@@ -35,7 +38,7 @@ export class TopologyCounter {
   #total = 0;
   #minimum = 0;
 
-  constructor(spec: CounterSpec, nodes: () => Iterable<NodeInfo>) {
+  constructor(spec: CounterSpec, nodes: () => readonly NodeInfo[]) {
     this.spec = spec;
     this.#nodes = nodes;
   }
@@ -60,6 +63,20 @@ export class TopologyCounter {
 
   podsOn(node: NodeInfo): number {
     return this.#podsByNode.get(node) ?? 0;
+  }
+
+  /**
+   * `podsOn` for all nodes at their places in the order in which they are tried: scores ask for hundreds of
+   * nodes, and a look into an array is several times faster than one into a map.
+   */
+  get podsByPlace(): Int32Array {
+    const order = this.#nodes();
+    if (this.#order !== order) {
+      this.#order = order;
+      this.#podsByPlace = new Int32Array(order.length);
+      for (const [{ place }, pods] of this.#podsByNode) this.#setPlace(place, pods);
+    }
+    return this.#podsByPlace;
   }
 
   /** The lowest number of pods in any domain; undefined if there is no domain. */
@@ -116,8 +133,14 @@ export class TopologyCounter {
     const pods = (this.#podsByNode.get(node) ?? 0) + count;
     if (pods === 0) this.#podsByNode.delete(node);
     else this.#podsByNode.set(node, pods);
+    // If the order has changed meanwhile, all places are set anew when they are next asked for.
+    if (this.#order !== undefined) this.#setPlace(node.place, pods);
     const name = this.#domainOfNode.get(node);
     if (name !== undefined) this.#move(this.#domains.get(name)!, count);
+  }
+
+  #setPlace(place: number, pods: number): void {
+    if (place >= 0 && place < this.#podsByPlace.length) this.#podsByPlace[place] = pods;
   }
 
   #move(domain: Domain, change: number): void {
