@@ -12,6 +12,8 @@ export interface DnsProgramFigures {
   readonly answersPerSecond: number;
   /** By the processor time of the server: what one core could do. */
   readonly answersPerCpuSecond: number;
+  /** With more different queries than the server keeps answers of. */
+  readonly firstAnswersPerCpuSecond: number;
   readonly changeMs: number;
   readonly memoryMb: number;
 }
@@ -21,6 +23,8 @@ const WARM_UP_MS = 2_000;
 const REST_MS = 10_000;
 const ENDPOINTS = 2;
 const TICK_MS = 10;
+const REPEATED_QUERIES = 1_000;
+const DIFFERENT_QUERIES = 10_000;
 
 export async function measureDnsProgram(services: number): Promise<DnsProgramFigures> {
   await using machine = await startMachine();
@@ -36,20 +40,29 @@ export async function measureDnsProgram(services: number): Promise<DnsProgramFig
     .start(LAUNCHER, ["dns", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1"])
     .stderr?.resume();
   const changeMs = await script(CHANGE_SCRIPT);
-  await script(LOAD_SCRIPT, String(WARM_UP_MS), String(services));
+  const load = (ms: number, different: number): Promise<number> =>
+    script(LOAD_SCRIPT, String(ms), String(services), String(different));
+  await load(WARM_UP_MS, REPEATED_QUERIES);
   const pid = (await machine.run("pgrep", ["-f", "-o", " [d]ns --kubeconfig"])).stdout.trim();
   const cpuMs = async (): Promise<number> => {
     const fields = (await machine.run("cat", [`/proc/${pid}/stat`])).stdout.split(" ");
     return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
   };
-  const before = await cpuMs();
-  const answers = await script(LOAD_SCRIPT, String(LOAD_MS), String(services));
-  const usedMs = (await cpuMs()) - before;
+  const measured = async (
+    different: number,
+  ): Promise<{ answers: number; perCpuSecond: number }> => {
+    const before = await cpuMs();
+    const answers = await load(LOAD_MS, different);
+    return { answers, perCpuSecond: answers / (((await cpuMs()) - before) / 1_000) };
+  };
+  const repeated = await measured(REPEATED_QUERIES);
+  const first = await measured(DIFFERENT_QUERIES);
   await sleep(REST_MS);
   const status = (await machine.run("cat", [`/proc/${pid}/status`])).stdout;
   return {
-    answersPerSecond: answers / (LOAD_MS / 1_000),
-    answersPerCpuSecond: answers / (usedMs / 1_000),
+    answersPerSecond: repeated.answers / (LOAD_MS / 1_000),
+    answersPerCpuSecond: repeated.perCpuSecond,
+    firstAnswersPerCpuSecond: first.perCpuSecond,
     changeMs,
     memoryMb: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024,
   };

@@ -10,10 +10,16 @@ const query = (id, name) => Buffer.concat([
 ]);
 `;
 
-/** Arguments: milliseconds, how many Services there are. Prints how many answers came. */
+/**
+ * Arguments: milliseconds, how many Services there are, how many different queries are sent in turns; they
+ * differ in the name of the Service, and where there are fewer Services, in the case of the namespace.
+ * Prints how many answers came.
+ */
 export const LOAD_SCRIPT = `${WIRE}
-const [ms, services] = process.argv.slice(1).map(Number);
-const queries = Array.from({ length: 1000 }, (_, i) => query(i, "s" + (i * 7) % services + ".default.svc.cluster.local"));
+const [ms, services, different] = process.argv.slice(1).map(Number);
+const cased = (mask) => [..."default"].map((c, bit) => (mask >> bit) & 1 ? c.toUpperCase() : c).join("");
+const queries = Array.from({ length: different }, (_, i) =>
+  query(i, "s" + (i * 7) % services + "." + cased(Math.floor(i / services)) + ".svc.cluster.local"));
 const socket = dgram.createSocket({ type: "udp4", recvBufferSize: 1 << 20 });
 let sent = 0, received = 0;
 const send = () => socket.send(queries[sent++ % queries.length]);
