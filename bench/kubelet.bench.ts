@@ -13,8 +13,13 @@ import { NODE, type NodeCluster, startNodeCluster } from "../test/e2e/node/clust
 import { until } from "../test/e2e/node/eventually.ts";
 import { BUSYBOX } from "../test/e2e/node/runtime.ts";
 import { type PodTimes, type PodTimesSettings, podTimes } from "./kubelet/pod-times.ts";
-import { type StreamTimes, type StreamTimesSettings, streamTimes } from "./kubelet/stream-times.ts";
-import { startUpstreamKubelet } from "./kubelet/upstream-kubelet.ts";
+import {
+  median,
+  type StreamTimes,
+  type StreamTimesSettings,
+  streamTimes,
+} from "./kubelet/stream-times.ts";
+import { withUpstreamKubelet } from "./kubelet/upstream-kubelet.ts";
 import { cpuMs, LAUNCHER, residentMb } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
@@ -24,6 +29,8 @@ const MEMORY_MB = 80;
 /** Percent of one core. */
 const IDLE_CPU = 0.5;
 const PODS = 20;
+/** Of each kubelet, one after the other. */
+const UPSTREAM_TURNS = 3;
 const LOG_MB_PER_SECOND = 200;
 const POD_TIMES = "--pod-times";
 const STREAM_TIMES = "--stream-times";
@@ -85,7 +92,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     limitName: "wanted",
     target: 1,
   };
-  if (UPSTREAM) yield* besideUpstream(cluster, times, UPSTREAM, quick, progress);
+  if (UPSTREAM) yield* besideUpstream(cluster, UPSTREAM, quick, progress);
 }
 
 async function* streams(
@@ -121,25 +128,34 @@ async function* streams(
   await cluster.kubectl("delete", "pods", "--all", "--grace-period=0", "--force");
 }
 
+/** In turns, so that a machine that is busy for a while is busy for both. */
 async function* besideUpstream(
   cluster: NodeCluster,
-  ours: PodTimes,
   program: string,
   quick: boolean,
   progress: BenchOptions["progress"],
 ): AsyncIterable<Row> {
-  progress("upstream's kubelet");
   await cluster.kubectl("delete", "pods", "--all", "--wait=true", "--grace-period=1");
-  await startUpstreamKubelet(cluster, program);
-  const theirs = await podTimesOf(cluster, quick, false);
+  const theirs: PodTimes[] = [];
+  const ours: PodTimes[] = [];
+  const turns = quick ? 1 : UPSTREAM_TURNS;
+  for (let turn = 1; turn <= turns; turn++) {
+    progress(`upstream's kubelet, turn ${turn} of ${turns}`);
+    const measure = (): Promise<PodTimes> => podTimesOf(cluster, quick, false);
+    theirs.push(await withUpstreamKubelet(cluster, program, measure));
+    ours.push(await measure());
+  }
   const limitName = "upstream's kubelet";
+  const readyMs = (times: readonly PodTimes[]): number => median(times.map((one) => one.readyMs));
+  const burst = (times: readonly PodTimes[]): number =>
+    median(times.map((one) => one.burstPerSecond));
   yield {
-    ...{ name: "Ready, beside upstream's", value: ours.readyMs, unit: "ms", target: 0.6 },
-    ...{ limit: theirs.readyMs, limitName },
+    ...{ name: "Ready, beside upstream's", value: readyMs(ours), unit: "ms", target: 0.6 },
+    ...{ limit: readyMs(theirs), limitName },
   };
   yield {
-    ...{ name: "30 pods, beside upstream's", value: ours.burstPerSecond, unit: "pods/s" },
-    ...{ limit: theirs.burstPerSecond, limitName, target: 2 },
+    ...{ name: "30 pods, beside upstream's", value: burst(ours), unit: "pods/s" },
+    ...{ limit: burst(theirs), limitName, target: 2 },
   };
 }
 
