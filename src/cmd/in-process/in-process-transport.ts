@@ -31,13 +31,20 @@ const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 const LEASES = "leases";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
+/** How much of the work of calls is done in one turn of the event loop. */
+export interface CallTurns {
+  readonly begins: TurnLimit;
+  /** What a commit answers comes at once, and the callers go on with each answer. */
+  readonly answers: TurnLimit;
+}
+
 export function inProcessTransport(
   handle: Handler,
   user: User,
   userAgent: string,
   begin?: BeginRequest,
   /** Shared by all clients of the process; without it every call begins at once. */
-  turns?: TurnLimit,
+  turns?: CallTurns,
 ): Transport {
   const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
@@ -56,8 +63,9 @@ export function inProcessTransport(
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
-      const turn = target.kind.names.plural === LEASES ? undefined : turns?.begin();
-      if (turn !== undefined) await turn;
+      const limits = target.kind.names.plural === LEASES ? undefined : turns;
+      const begin = limits?.begins.begin();
+      if (begin !== undefined) await begin;
       const question = {
         method: METHODS[verb],
         path: pathOf(target),
@@ -66,6 +74,8 @@ export function inProcessTransport(
         contentType: patchType === undefined ? JSON_TYPE : PATCH_MEDIA_TYPES[patchType],
       };
       const answer = await ask(question, signal);
+      const turn = limits?.answers.begin();
+      if (turn !== undefined) await turn;
       try {
         return await resultOf(answer);
       } finally {

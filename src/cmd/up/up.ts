@@ -43,10 +43,12 @@ import { parseUpFlags, type UpFlags, upOptions } from "./up-flags.ts";
 /** What metrics call the API server that clients in its own process call. */
 const HOST = "in-process";
 /**
- * Calls of components that begin in one turn of the event loop: with what follows from them about ten
- * milliseconds of work. With more, requests from outside wait longer while a cluster is busy.
+ * Calls of components that begin, and answers that they get, in one turn of the event loop: with what
+ * follows from them some milliseconds of work. With more, requests from outside wait longer while a
+ * cluster is busy.
  */
-const CALLS_PER_TURN = 12;
+const CALLS_PER_TURN = 8;
+const ANSWERS_PER_TURN = 16;
 
 export const upCommand: Command = {
   name: "up",
@@ -140,7 +142,10 @@ async function runCluster(
   const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders, simulated };
   const shared = { ...surroundings, ...own };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
-  const turns = new TurnLimit(CALLS_PER_TURN);
+  const turns = {
+    begins: new TurnLimit(CALLS_PER_TURN),
+    answers: new TurnLimit(ANSWERS_PER_TURN),
+  };
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {
     if (running === undefined) throw new Error("the API server is not running");
