@@ -88,3 +88,34 @@ test("scheduler snapshot: pods by place follow the order of the nodes", () => {
   snapshot.removePod("uid");
   expect([...counter.podsByPlace]).toEqual([0]);
 });
+
+test("scheduler snapshot: domains of a topology follow labels, taints and removals of nodes", () => {
+  const snapshot = new Snapshot();
+  const setNode = (name: string, zone: string, isTainted = false): void => {
+    const taints = isTainted ? [{ key: "k", effect: "NoSchedule" as const }] : [];
+    const metadata = { name, labels: { zone } };
+    snapshot.setNode(build(nodeKind, { metadata, spec: { taints }, status: {} }));
+  };
+  const counter = snapshot.counter({
+    ...{ key: "zones", topologyKey: "zone", counts: () => true },
+    includes: ({ hardTaints }) => hardTaints.length === 0,
+  });
+  const domains = (): unknown =>
+    Object.fromEntries(
+      [...counter.domains].map(([name, { nodes, pods }]) => [name, [nodes, pods]]),
+    );
+  setNode("a", "z1");
+  setNode("b", "z1");
+  snapshot.setPod(pod({ nodeName: "a" }));
+  expect(domains()).toEqual({ z1: [2, 1] });
+  setNode("a", "z2");
+  expect(domains()).toEqual({ z1: [1, 0], z2: [1, 1] });
+  setNode("a", "z2", true);
+  expect(domains()).toEqual({ z1: [1, 0] });
+  setNode("a", "z2");
+  snapshot.removeNode("a");
+  expect(domains()).toEqual({ z1: [1, 0] });
+  snapshot.removePod("uid");
+  setNode("a", "z1");
+  expect(domains()).toEqual({ z1: [2, 0] });
+});

@@ -31,8 +31,6 @@ export class TopologyCounter {
   /** The same by the place of the node in `order`, once it has been asked for. */
   #podsByPlace = new Int32Array();
   #order: readonly NodeInfo[] | undefined;
-  /** The domain in which an included node is counted. */
-  readonly #domainOfNode = new Map<NodeInfo, string>();
   /** How many domains have how many pods. */
   readonly #domainsByPods = new Map<number, number>();
   #total = 0;
@@ -101,9 +99,8 @@ export class TopologyCounter {
   }
 
   addNode(node: NodeInfo): void {
-    const { spec } = this;
-    if (!this.#hasDomains || !spec.includes(node)) return;
-    const name = node.labels[spec.topologyKey] ?? "";
+    const name = this.#domainOf(node);
+    if (name === undefined) return;
     let domain = this.#domains.get(name);
     if (domain === undefined) {
       domain = { nodes: 0, pods: 0 };
@@ -111,15 +108,14 @@ export class TopologyCounter {
       this.#count(0, 1);
     }
     domain.nodes += 1;
-    this.#domainOfNode.set(node, name);
     const pods = this.#podsByNode.get(node) ?? 0;
     if (pods !== 0) this.#move(domain, pods);
   }
 
+  /** As it was added: its labels and taints change only while it is not counted. */
   removeNode(node: NodeInfo): void {
-    const name = this.#domainOfNode.get(node);
+    const name = this.#domainOf(node);
     if (name === undefined) return;
-    this.#domainOfNode.delete(node);
     const domain = this.#domains.get(name)!;
     const pods = this.#podsByNode.get(node) ?? 0;
     if (pods !== 0) this.#move(domain, -pods);
@@ -135,8 +131,17 @@ export class TopologyCounter {
     else this.#podsByNode.set(node, pods);
     // If the order has changed meanwhile, all places are set anew when they are next asked for.
     if (this.#order !== undefined) this.#setPlace(node.place, pods);
-    const name = this.#domainOfNode.get(node);
+    const name = this.#domainOf(node);
     if (name !== undefined) this.#move(this.#domains.get(name)!, count);
+  }
+
+  /**
+   * The domain in which a node is counted; undefined if it is not. It is read from the node each time: kept
+   * for each of thousands of nodes it would take most of the memory of a counter.
+   */
+  #domainOf(node: NodeInfo): string | undefined {
+    if (!this.#hasDomains || node.node === undefined || !this.spec.includes(node)) return undefined;
+    return node.labels[this.spec.topologyKey] ?? "";
   }
 
   #setPlace(place: number, pods: number): void {
