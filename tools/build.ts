@@ -85,7 +85,7 @@ const dnsManifestIsAnotherFile: Plugin = {
     id === "./print-dns-manifest.ts" ? { id: "./dns-manifest.js", external: true } : null,
 };
 
-/** The library of Go's regular expressions is loaded when a Corefile has one: it takes 1 MB. */
+/** The library of Go's regular expressions is loaded when a Corefile has one. */
 const regularExpressionsAreAnotherFile: Plugin = {
   name: "regular-expressions-are-another-file",
   resolveId: (id) => (id === "re2js" ? { id: `${VIRTUAL}re2js` } : null),

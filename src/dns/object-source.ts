@@ -39,7 +39,7 @@ export function sharedSource(informers: SharedInformers): ObjectSource {
   };
 }
 
-/** A server that has its watches for itself keeps no objects: they would take three times the zone's memory. */
+/** A server that has its watches for itself keeps no objects: they would take more memory than the zone. */
 export function ownSource({ client, clock, random, logger }: SourceOptions): ObjectSource {
   return {
     follow: (kind, store, signal) => {

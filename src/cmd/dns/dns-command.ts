@@ -40,7 +40,7 @@ interface Config extends Pick<DnsOptions, "port"> {
 }
 
 const USER_AGENT = "k8ts-dns";
-/** A collection takes 20 ms of a server at rest. */
+/** A collection that frees less is not worth its time. */
 const GAIN_BYTES_MIN = 1024 * 1024;
 /** As CoreDNS refuses longer ones. */
 const TTL_SECONDS_MAX = 3600;

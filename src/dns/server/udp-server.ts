@@ -3,7 +3,7 @@
  * sending are not reported: a client may be gone.
  *
  * Clients are addresses, so nothing is looked up, and nobody waits for the end of a send. Node then sends at
- * once instead of in a later turn, at half the processor time.
+ * once instead of in a later turn, which takes less processor time.
  */
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
