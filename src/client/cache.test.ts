@@ -114,3 +114,17 @@ test("waitFor resolves when the cache shows the write, or rejects when its signa
   controller.abort(new Error("stop"));
   await gaveUp;
 });
+
+test("isSeen: a write to an object that came and went before anyone waited for it", async () => {
+  const cache = new Cache<KubeObject>();
+  const expected = { namespace: "ns", name: "a", uid: "uid-a", resourceVersion: "5" };
+  const updated = cache.waitFor(
+    { ...expected, resourceVersion: "6" },
+    new AbortController().signal,
+  );
+  cache.put(object("a", "5"));
+  cache.remove(object("a", "7"));
+  await updated;
+  assert.equal(cache.isSeen(expected), true);
+  assert.equal(cache.isSeen({ ...expected, uid: "uid-of-another" }), false);
+});

@@ -44,6 +44,9 @@ const BUILT_IN: ReadonlyMap<string, IndexFunction<KubeObject>> = new Map([
   ],
 ]);
 
+/** Writes are waited for at once, so that few removals lie between a write and its wait. */
+const REMOVED_MAX = 256;
+
 export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #objects = new Map<string, T>();
   /** Made when it is first asked for. */
@@ -51,6 +54,8 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #indexes = new Map<string, Index<T>>();
   readonly #events = new Emitter<{ change: Change<T> }>();
   readonly #arrivals = new OwnWrites();
+  /** Of objects that came and went: a write to one of them was seen, though it is not there. */
+  readonly #removedUids = new Set<string>();
 
   get size(): number {
     return this.#objects.size;
@@ -122,6 +127,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     if (old === undefined) return;
     this.#objects.delete(key);
     this.#reindex(key, old, undefined);
+    this.#noteRemoved(old.metadata.uid ?? "");
     this.#settle(key);
     // The last state that the server sent may be newer than the one that was cached.
     this.#events.emit("change", { next: undefined, old: isNewer(object, old) ? object : old });
@@ -143,7 +149,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
 
   isSeen({ namespace, name, uid, resourceVersion }: Expectation): boolean {
     const object = this.get(namespace, name);
-    if (object === undefined) return resourceVersion === undefined;
+    if (object === undefined) return resourceVersion === undefined || this.#removedUids.has(uid);
     if (object.metadata.uid !== uid) return true; // another object has taken its place
     if (resourceVersion === undefined) return object.metadata.deletionTimestamp !== undefined;
     return Number(object.metadata.resourceVersion) >= Number(resourceVersion);
@@ -161,6 +167,13 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     const [before, uid] = [old?.metadata.uid, next?.metadata.uid];
     if (before !== undefined && before !== uid) this.#byUid.delete(before);
     if (next !== undefined && uid !== undefined) this.#byUid.set(uid, next);
+  }
+
+  #noteRemoved(uid: string): void {
+    this.#removedUids.add(uid);
+    if (this.#removedUids.size <= REMOVED_MAX) return;
+    const [oldest = ""] = this.#removedUids;
+    this.#removedUids.delete(oldest);
   }
 
   #settle(key: string): void {

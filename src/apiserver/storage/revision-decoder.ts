@@ -21,7 +21,7 @@ import { SharedParts } from "./shared-parts.ts";
 import type { StorageCodec } from "./storage-codec.ts";
 
 /** So many own writes count as new: about as many as are under way at once. */
-const RECENT_MAX = 256;
+const RECENT_MAX = 128;
 
 export interface RevisionDecoderOptions {
   readonly codec: StorageCodec;
