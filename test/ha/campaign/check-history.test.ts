@@ -100,7 +100,8 @@ test("checkLeaders: a write at a revision at which another machine held the leas
       responseObject: { metadata: { resourceVersion } },
     });
   const log = [
-    ...[line("1.1.1.1", "15"), line("1.1.1.2", "25"), line("1.1.1.1", "30")],
+    ...[line("1.1.1.2", "5"), line("1.1.1.1", "15"), line("1.1.1.2", "25")],
+    line("1.1.1.1", "30"),
     ...[line("1.1.1.1", "", "binding"), "{cut"],
   ];
   const bound = [{ k: "bound", pod: "p", revision: 26 }] as const;

@@ -15,7 +15,10 @@ export interface Act {
   readonly what: string;
 }
 
-/** Violations, as sentences. Holders are named `machine_…`. */
+/**
+ * Violations, as sentences. Holders are named `machine_…`. Writes before the first record of a lease are not
+ * judged: managers work already when the recording begins.
+ */
 export function checkLeaders(leases: readonly LeaseRecord[], acts: readonly Act[]): string[] {
   const byName = groupedBy(leases, ({ name }) => name);
   return acts.flatMap(({ lease, machine, revision, what }) => {
@@ -25,8 +28,8 @@ export function checkLeaders(leases: readonly LeaseRecord[], acts: readonly Act[
         (last, one) => (last === undefined || one.revision > last.revision ? one : last),
         undefined,
       );
-    if (holder?.holder.startsWith(`${machine}_`)) return [];
-    const owner = holder === undefined || holder.holder === "" ? "no machine" : holder.holder;
+    if (holder === undefined || holder.holder.startsWith(`${machine}_`)) return [];
+    const owner = holder.holder === "" ? "no machine" : holder.holder;
     return [`${machine} wrote ${what} at ${revision}, when ${owner} held ${lease}`];
   });
 }
