@@ -34,7 +34,7 @@ export interface LeaderElectionOptions {
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** Is told how long this instance may act; its LeaderTransport holds back what comes too late. */
+  /** Records until when this instance may act; a LeaderTransport refuses later writes. */
   readonly held?: HeldLease;
 }
 

@@ -1,4 +1,4 @@
-/** Writes to a shared store whose answer is lost: carried out or not, the client must not be told that they were refused. */
+/** Writes to a shared store whose answer is lost: carried out or not, the answer must not say that they were refused. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";

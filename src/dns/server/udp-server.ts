@@ -2,7 +2,7 @@
  * Serves DNS over UDP. What cannot be sent at once is bounded: beyond that, answers are dropped. Errors of
  * sending are not reported: a client may be gone.
  *
- * Clients are addresses, so nothing is looked up, and nobody waits for the end of a send. Node then sends at
+ * Clients are addresses, so nothing is looked up, and sends have no callback. Node then sends at
  * once instead of in a later turn, which takes less processor time.
  */
 import { createSocket } from "node:dgram";
