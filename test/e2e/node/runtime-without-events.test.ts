@@ -115,7 +115,7 @@ describe.each(ANSWERS)("container runtime without events: $name", ({ answer }) =
     return (await cluster.pod(name)).status.containerStatuses![0]!;
   }
 
-  /** The shell of the container: nobody is asked but the kernel. */
+  /** Kills the shell of the container with kill(1), without a call to the runtime. */
   async function killFirstProcess(name: string): Promise<void> {
     const { stdout } = await cluster.machine.run("pgrep", ["-f", `^sh -c : pod-${name};`]);
     await cluster.machine.run("kill", ["-KILL", stdout.trim()]);
