@@ -6,14 +6,29 @@ import { VirtualClock } from "./time/virtual-clock.ts";
 const MB = 1024 * 1024;
 const LOOK_MS = 2_000;
 
-/** Looks at a heap as many times as there are samples, and says at which it was collected. */
+type Sample = readonly [megabytes: number, utilization: number];
+
+/** At which of the samples of a heap it was collected. */
 async function collectedAt(
-  samples: readonly (readonly [megabytes: number, utilization: number])[],
+  samples: readonly Sample[],
   leftMegabytes = 40,
   options: IdleGcOptions = {},
 ): Promise<number[]> {
+  return (await looksAt(samples, leftMegabytes, options)).collected;
+}
+
+async function restedAt(samples: readonly Sample[]): Promise<number[]> {
+  return (await looksAt(samples, 40, {})).rested;
+}
+
+/** Looks at a heap as many times as there are samples. */
+async function looksAt(
+  samples: readonly Sample[],
+  leftMegabytes: number,
+  options: IdleGcOptions,
+): Promise<{ readonly collected: number[]; readonly rested: number[] }> {
   const clock = new VirtualClock();
-  const collected: number[] = [];
+  const [collected, rested]: [number[], number[]] = [[], []];
   let look = -1;
   let left: number | undefined;
   const heap: Heap = {
@@ -25,13 +40,13 @@ async function collectedAt(
     },
   };
   const life = new AbortController();
-  collectWhenIdle(clock, heap, life.signal, options);
+  collectWhenIdle(clock, heap, life.signal, { ...options, onRest: () => rested.push(look) });
   for (look = 0; look < samples.length; look++) {
     left = undefined;
     await clock.advance(options.lookEveryMs ?? LOOK_MS);
   }
   life.abort();
-  return collected;
+  return { collected, rested };
 }
 
 describe("idle GC: a heap is collected", () => {
@@ -97,6 +112,40 @@ describe("idle GC: a heap is collected", () => {
   test("once more when what was kept for a while has been let go", async () => {
     const quiet = Array.from({ length: 200 }, () => [160, 0] as const);
     assert.deepEqual(await collectedAt(quiet, 160), [1, 91]);
+  });
+});
+
+describe("idle GC: onRest is called", () => {
+  const work = [160, 0.9] as const;
+  const rows = [
+    {
+      name: "at the first quiet time, with nothing to collect",
+      samples: [
+        [40, 0],
+        [40, 0],
+        [40, 0],
+      ],
+    },
+    {
+      name: "not before it has been quiet for so long",
+      samples: [[40, 0], work, [40, 0], [40, 0], [40, 0]],
+      at: 3,
+    },
+  ] as const;
+  for (const row of rows) {
+    test(row.name, async () => {
+      assert.deepEqual(await restedAt(row.samples), ["at" in row ? row.at : 1]);
+    });
+  }
+
+  test("after each collection", async () => {
+    const cycle = [work, [160, 0], [160, 0], [40, 0]] as const;
+    assert.deepEqual(await restedAt([[40, 0], [40, 0], ...cycle, ...cycle]), [1, 4, 8]);
+  });
+
+  test("not again without a collection", async () => {
+    const quiet = Array.from({ length: 9 }, () => [40, 0] as const);
+    assert.deepEqual(await restedAt([...quiet, [40, 0.9], ...quiet]), [1]);
   });
 });
 

@@ -8,13 +8,14 @@
  *    1.6 times as much until that is learned again (1,000 to 2,000 creates of pods).
  * 2. What is left after a collection counts as needed: it is not tried again before more has come,
  *    but for once, later: what is kept for a while after work (windows of changes) is gone by then.
+ * 3. `onRest` is called when it has been quiet for the first time, and after each collection.
  */
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { onAbort } from "./async/aborted.ts";
+import { findTrim } from "./native/trim-heap.ts";
 import type { Clock } from "./time/clock.ts";
-import { findTrim } from "./trim-native-heap.ts";
 
 const LOOK_EVERY_MS_DEFAULT = 2_000;
 /** Less than this part of the time at work is quiet. */
@@ -42,6 +43,8 @@ export interface IdleGcOptions {
   readonly quietMs?: number;
   /** Less often for programs that rest nearly all of the time: each look wakes them. */
   readonly lookEveryMs?: number;
+  /** Gives back what only the work, or the collection, needed. */
+  readonly onRest?: () => void;
 }
 
 /** Work comes again within this time while anything is going on: clients poll, controllers retry. */
@@ -55,11 +58,12 @@ export function collectWhenIdle(
   options: IdleGcOptions = {},
 ): void {
   const { gainBytesMin = GAIN_BYTES_MIN_DEFAULT, quietMs = QUIET_MS_DEFAULT } = options;
-  const { lookEveryMs = LOOK_EVERY_MS_DEFAULT } = options;
+  const { lookEveryMs = LOOK_EVERY_MS_DEFAULT, onRest } = options;
   const quietLooksMin = Math.ceil(quietMs / lookEveryMs);
   let quietLooks = 0;
   let looksUntilSecond = Number.POSITIVE_INFINITY;
   let neededBytes = heap.bytes();
+  let hasRested = false;
   const look = (): void => {
     if (signal.aborted) return;
     quietLooks = heap.utilization() < QUIET ? quietLooks + 1 : 0;
@@ -67,10 +71,16 @@ export function collectWhenIdle(
     neededBytes = Math.min(neededBytes, bytes);
     looksUntilSecond -= 1;
     const first = bytes - neededBytes >= gainBytesMin;
-    if (quietLooks >= quietLooksMin && (first || looksUntilSecond <= 0)) {
+    const isQuiet = quietLooks >= quietLooksMin;
+    const isWorthwhile = first || looksUntilSecond <= 0;
+    if (isQuiet && isWorthwhile) {
       heap.collect();
       neededBytes = heap.bytes();
       looksUntilSecond = first ? SECOND_AFTER_MS / lookEveryMs : Number.POSITIVE_INFINITY;
+    }
+    if (isQuiet && (isWorthwhile || !hasRested)) {
+      hasRested = true;
+      onRest?.();
     }
     timer = clock.schedule(lookEveryMs, look);
   };

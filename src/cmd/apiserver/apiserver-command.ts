@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { collectWhenIdle, ownHeap, QUIET_SERVER_MS } from "#lib/idle-gc.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { FlagError, refuseFlags } from "../flags/parse-flags.ts";
@@ -32,7 +33,10 @@ export const apiserverCommand: Command = {
       },
       signal,
     );
-    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, { quietMs: QUIET_SERVER_MS });
+    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, {
+      quietMs: QUIET_SERVER_MS,
+      onRest: releaseProgramPages,
+    });
     void server.bootstrapped.then(() => {
       const tookMs = Math.round(clock.elapsedMs() - startMs);
       logger.info("the API server is ready", { port: server.port, tookMs });

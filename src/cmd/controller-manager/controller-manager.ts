@@ -23,6 +23,7 @@ import {
 } from "#controllers/registry/select.ts";
 import { collectWhenIdle, ownHeap, QUIET_SERVER_MS } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
@@ -126,7 +127,10 @@ export const controllerManagerCommand: Command = {
         },
         leading,
       );
-    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, { quietMs: QUIET_SERVER_MS });
+    collectWhenIdle(clock, ownHeap({ trimNative: true }), signal, {
+      quietMs: QUIET_SERVER_MS,
+      onRest: releaseProgramPages,
+    });
     if (election === undefined) await lead(signal);
     else {
       // A client of its own: others that ask a lot must not cost it the lease.

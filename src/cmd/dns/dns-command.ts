@@ -18,6 +18,7 @@ import { CLUSTER_DOMAIN, type DnsOptions, runDns } from "#dns/run-dns.ts";
 import { messageOf } from "#lib/caught.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
@@ -60,7 +61,10 @@ export const dnsCommand: Command = {
     const { log, connection, status, ...config } = parsed.config;
     const { clock, random, logger } = processSurroundings(log);
     const heap = ownHeap({ trimNative: true, withBuffers: true });
-    collectWhenIdle(clock, heap, signal, { gainBytesMin: GAIN_BYTES_MIN });
+    collectWhenIdle(clock, heap, signal, {
+      gainBytesMin: GAIN_BYTES_MIN,
+      onRest: releaseProgramPages,
+    });
     const metrics = new Metrics();
     const requests = new RequestMetrics(metrics, clock);
     const observed = requests.to(new URL(connection.server).host);

@@ -8,6 +8,7 @@ import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootst
 import { messageOf } from "#lib/caught.ts";
 import { collectWhenIdle, ownHeap, withoutMemoryReducer } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
@@ -63,7 +64,7 @@ export const kubeletCommand: Command = {
       const serving = await nodeServingOf(flags, config, clock);
       addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
       withoutMemoryReducer();
-      collectWhenIdle(clock, ownHeap(), signal, IDLE_GC);
+      collectWhenIdle(clock, ownHeap(), signal, { ...IDLE_GC, onRest: releaseProgramPages });
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, signal);
       void runHealthz(config, logger, signal);

@@ -10,6 +10,7 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import { PolicyWriter } from "#network/policy/nft/policy-writer.ts";
 import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
 import { applyConntrackSettings } from "#proxy/conntrack-settings.ts";
@@ -50,7 +51,10 @@ export const proxyCommand: Command = {
     if (oomScoreAdj !== undefined) await writeFile("/proc/self/oom_score_adj", `${oomScoreAdj}`);
     await applyConntrackSettings(conntrack, availableParallelism(), logger);
     logger.info("using the proxy mode", { mode, node: proxy.nodeName });
-    collectWhenIdle(clock, ownHeap(), signal, { gainBytesMin: GAIN_BYTES_MIN });
+    collectWhenIdle(clock, ownHeap(), signal, {
+      gainBytesMin: GAIN_BYTES_MIN,
+      onRest: releaseProgramPages,
+    });
     // There the proxy carries the traffic itself; see the entry for why compilers are left out otherwise.
     if (mode === "userspace") setFlagsFromString("--opt");
     const metrics = new Metrics();

@@ -8,6 +8,7 @@ import { unmountBelow } from "#host/mounts.ts";
 import { TurnLimit } from "#lib/async/turn-limit.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { makeDataDir } from "../apiserver/data-dir.ts";
@@ -181,7 +182,7 @@ async function runCluster(
       );
       const url = localUrl(flags.server.bindAddress, server().port);
       await announce(flags, url, { clock, report, remember }, signal);
-      collectWhenIdle(clock, ownHeap(), signal);
+      collectWhenIdle(clock, ownHeap(), signal, { onRest: releaseProgramPages });
     }
   } catch (error) {
     failed.abort(); // what runs already ends, too

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { findTrim } from "./trim-native-heap.ts";
+import { findTrim } from "./trim-heap.ts";
 
 test("malloc_trim is found where Node has node:ffi and the system has glibc, and can be called", () => {
   const trim = findTrim();
