@@ -94,8 +94,14 @@ async function* ofOneTab(
     await page.goto(dashboard.url);
     await page.locator("main .nodes li").first().waitFor();
     yield row("first view", performance.now() - openMs, "ms", FIRST_VIEW_MS);
-    progress("overview");
+    progress("overview: pods are counted");
     let beforeMs = cpuMs(dashboard.pid);
+    await page.getByText("are counted so far").waitFor({ state: "detached" });
+    yield { name: "overview: all is counted", value: performance.now() - openMs, unit: "ms" };
+    const countingMs = cpuMs(dashboard.pid) - beforeMs;
+    yield { name: "… processor time of the server for it", value: countingMs, unit: "ms" };
+    progress("overview");
+    beforeMs = cpuMs(dashboard.pid);
     const overview = await trafficDuring(session, () => systemClock.sleep(windowMs, signal));
     yield row(
       "overview: to the browser",
@@ -106,6 +112,7 @@ async function* ofOneTab(
     const percent = (): number => (100 * (cpuMs(dashboard.pid) - beforeMs)) / windowMs;
     yield row("overview: processor time of the server", percent(), "% of a core", SERVER_PERCENT);
     progress("list of pods");
+    beforeMs = cpuMs(dashboard.pid);
     const listMs = performance.now();
     await page.getByRole("link", { name: "Pod", exact: true }).click();
     await page.locator("section.grid").waitFor();
@@ -113,6 +120,8 @@ async function* ofOneTab(
     const status = page.getByRole("status").filter({ hasText: " of " });
     await status.filter({ hasNotText: "loading" }).first().waitFor();
     yield { name: "… all known to the server", value: performance.now() - listMs, unit: "ms" };
+    const listingMs = cpuMs(dashboard.pid) - beforeMs;
+    yield { name: "… processor time of the server for it", value: listingMs, unit: "ms" };
     const frames: number[] = [];
     beforeMs = cpuMs(dashboard.pid);
     const list = await trafficDuring(session, async () => {
