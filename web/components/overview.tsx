@@ -33,7 +33,7 @@ export function Overview() {
 }
 
 function Figures({ overview }: { readonly overview: OverviewMessage }) {
-  const { figures, used, isCounted, podsCounted, podsTotal } = overview;
+  const { figures, used, isCounted, nodesTotal, podsCounted, podsTotal } = overview;
   const { nodes, cpuCores, memoryBytes, pods, phases } = figures;
   return (
     <>
@@ -65,7 +65,8 @@ function Figures({ overview }: { readonly overview: OverviewMessage }) {
       </section>
       {!isCounted && (
         <p role="status">
-          {podsCounted} of {podsTotal} pods are counted so far.
+          {nodes.total} of {nodesTotal} nodes
+          {podsTotal > 0 && ` and ${podsCounted} of ${podsTotal} pods`} are counted so far.
         </p>
       )}
     </>

@@ -14,3 +14,8 @@ test("wholeRows: rows that are named by uid are taken from the last message", ()
   assert.deepEqual(rows, [before[1], changed, row("d")]);
   assert.equal(rows[0], before[1]);
 });
+
+test("wholeRows: rows that are left out are those of the last message", () => {
+  const before = [row("a")];
+  assert.equal(wholeRows(undefined, before), before);
+});

@@ -142,6 +142,35 @@ describe("LIST", () => {
     await check();
   });
 
+  test("a page with a continue token reads no more of the history than its limit", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c", "d", "e"]);
+    let page = await t.want(200, "GET", `${CONFIG_MAPS}?limit=2`);
+    for (let n = 0; n < 130; n++) {
+      if (n === 1) await t.clock.advance(120_000); // the watch window lets go of the revision
+      const body = configMap("a", { data: { n: String(n) } });
+      await t.want(200, "PUT", `${CONFIG_MAPS}/a`, { body });
+    }
+    const limits: unknown[] = [];
+    const range = t.store.range.bind(t.store);
+    t.store.range = (prefix, options) => {
+      limits.push(options?.limit);
+      return range(prefix, options);
+    };
+    const names = namesOf(page);
+    while (page.metadata.continue !== undefined) {
+      page = await t.want(200, "GET", `${CONFIG_MAPS}?limit=2&continue=${page.metadata.continue}`);
+      names.push(...namesOf(page));
+    }
+    assert.deepEqual(
+      [names, limits],
+      [
+        ["a", "b", "c", "d", "e"],
+        [2, 2],
+      ],
+    );
+  });
+
   test("a page says how many follow it in its namespace", async () => {
     await using t = await startTestApi();
     await fill(t, ["a", "b", "c"]);

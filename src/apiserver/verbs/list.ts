@@ -126,6 +126,8 @@ type UnnumberedPage = Omit<Page, "revision">;
 
 /** To be compared with a selector an object may have to be parsed, and a selector may have thousands of parts. */
 const STEP_OBJECTS = 4;
+/** With a selector few of them may match. */
+const HISTORY_OBJECTS = 5_000;
 
 /** A page in the version of the request. */
 async function readServedPage(
@@ -182,9 +184,7 @@ async function readPage(
       const page = await pace.run(pageOfState(state, selection, limit, startAfter));
       return success({ ...page, revision });
     }
-    const { stored } = verb.resource;
-    const all = await objects.history(stored, selection.prefix, revision, startAfter, 0);
-    const page = await pace.run(pageOfHistory(all.revisions, selection, limit));
+    const page = await pageOfHistory(verb, selection, limit, { revision, startAfter }, pace);
     return success({ ...page, revision });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -257,13 +257,27 @@ function* pageOfState(
   return { items, next, remaining };
 }
 
-function* pageOfHistory(
-  revisions: readonly Revision[],
-  { matches }: Selection,
+/** The same from the store's history, of which no more is read than the page needs. */
+async function pageOfHistory(
+  { parts, resource: { stored } }: VerbRequest,
+  { prefix, matches }: Selection,
   limit: number,
-): Steps<UnnumberedPage> {
-  const { items, next, looked } = yield* takeMatching(revisions, matches, limit);
-  return { items, next, remaining: revisions.length - looked };
+  point: { readonly revision: number; readonly startAfter: string | undefined },
+  pace: WorkPace,
+): Promise<UnnumberedPage> {
+  const objects = parts.objects.storeOf(stored);
+  const readMax = limit > 0 && matches !== undefined ? Math.max(limit, HISTORY_OBJECTS) : limit;
+  const items: Revision[] = [];
+  for (let after = point.startAfter; ; ) {
+    const read = await objects.history(stored, prefix, point.revision, after, readMax);
+    const wanted = limit === 0 ? 0 : limit - items.length;
+    const taken = await pace.run(takeMatching(read.revisions, matches, wanted));
+    for (const item of taken.items) items.push(item);
+    const remaining = read.revisions.length - taken.looked + read.remaining;
+    const isFull = limit > 0 && items.length >= limit;
+    if (!isFull && read.remaining > 0) after = read.revisions.at(-1)!.key;
+    else return { items, next: remaining > 0 ? items.at(-1)?.key : undefined, remaining };
+  }
 }
 
 interface Taken {

@@ -6,12 +6,16 @@ import type { IncomingMessage } from "node:http";
 import { readLines } from "#client/read-lines.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
+import type { FieldTree } from "#lib/json/field-tree.ts";
+import { createFieldReader } from "#lib/json/read-fields.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { ApiAccess } from "../api-access.ts";
 import type { Followed } from "./messages.ts";
 
 const PAGE_SIZE = 1_000;
+/** A small one: something can be shown soon. */
+const FIRST_PAGE_SIZE = 500;
 const RETRY_BASE_MS = 500;
 const RETRY_CAP_MS = 15_000;
 const ERROR_BYTES_MAX = 64 * 1024;
@@ -19,6 +23,8 @@ const ERROR_BYTES_MAX = 64 * 1024;
 export interface ListWatchOptions extends Followed {
   readonly api: ApiAccess;
   readonly accept: string;
+  /** What is read of a page beside its metadata; watch events are whole. */
+  readonly fields: FieldTree;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -63,10 +69,13 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
   let revision = "";
   let next = "";
   let isFirst = true;
+  const { fields } = options;
+  const readPage = createFieldReader(fields === true ? true : { metadata: true, ...fields });
   do {
-    const page = { limit: String(PAGE_SIZE), ...(next === "" ? {} : { continue: next }) };
+    const limit = String(isFirst ? FIRST_PAGE_SIZE : PAGE_SIZE);
+    const page = { limit, ...(next === "" ? {} : { continue: next }) };
     const answer = await options.api.get(urlOf(options, page), options.accept, signal);
-    const value = await jsonOf(answer);
+    const value = readPage(await bodyOf(answer)) as ListAnswer;
     yield { type: "page", isFirst, value };
     const { metadata } = value;
     revision = metadata?.resourceVersion ?? "";
@@ -77,7 +86,7 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
   for (let goesOn = true; goesOn && !signal.aborted; ) {
     const query = { watch: "1", allowWatchBookmarks: "true", resourceVersion: revision };
     const answer = await options.api.get(urlOf(options, query), options.accept, signal);
-    if (answer.statusCode !== 200) await jsonOf(answer);
+    if (answer.statusCode !== 200) await bodyOf(answer);
     goesOn = false;
     for await (const lines of readLines(answer as AsyncIterable<Buffer>)) {
       for (const line of lines) {
@@ -123,7 +132,8 @@ function urlOf(options: ListWatchOptions, query: Readonly<Record<string, string>
   return `${path}?${all}`;
 }
 
-async function jsonOf(answer: IncomingMessage): Promise<ListAnswer> {
+/** Throws Refused unless the code is 200. */
+async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const { statusCode: code = 0 } = answer;
@@ -132,9 +142,10 @@ async function jsonOf(answer: IncomingMessage): Promise<ListAnswer> {
     if (code !== 200 && bytes > ERROR_BYTES_MAX) break;
     chunks.push(chunk);
   }
-  const text = Buffer.concat(chunks).toString("utf8");
-  if (code === 200) return JSON.parse(text) as ListAnswer;
-  throw new Refused(code, statusMessage(text) ?? `the API server answered ${code}`);
+  const body = Buffer.concat(chunks);
+  if (code === 200) return body;
+  const message = statusMessage(body.toString("utf8"));
+  throw new Refused(code, message ?? `the API server answered ${code}`);
 }
 
 function statusMessage(text: string): string | undefined {

@@ -12,6 +12,12 @@ export function itemsOf(list: unknown): readonly LiveObject[] {
   return (items ?? []).map((item) => ({ ...names, ...item }));
 }
 
+/** How many items follow a page of a list; 0 if the server does not say. */
+export function remainingOf(list: unknown): number {
+  const { metadata } = list as { readonly metadata?: { readonly remainingItemCount?: number } };
+  return metadata?.remainingItemCount ?? 0;
+}
+
 export function uidOf({ metadata }: LiveObject): string {
   return metadata.uid ?? `${metadata.namespace ?? ""}/${metadata.name}`;
 }

@@ -42,9 +42,11 @@ export interface OverviewMessage {
   readonly id: number;
   readonly type: "overview";
   readonly figures: OverviewFigures;
+  /** How many nodes the cluster has; as many as `figures` has once all are counted. */
+  readonly nodesTotal: number;
   readonly podsCounted: number;
   readonly podsTotal: number;
-  /** False while the server still counts pods. */
+  /** False while the server still counts nodes or pods. */
   readonly isCounted: boolean;
   /** Of all nodes, if there is a metrics server. */
   readonly used?: UsedResources;
@@ -57,14 +59,18 @@ export type LiveMessage =
       readonly id: number;
       readonly type: "table";
       readonly columns: readonly Column[];
+      /** Those that are still to be listed included. */
       readonly total: number;
       readonly matched: number;
       readonly isTruncated: boolean;
       /** False while the server still lists. */
       readonly isComplete: boolean;
       readonly offset: number;
-      /** Of rows that are as in the last message for this id only the uid. */
-      readonly rows: readonly (Row | string)[];
+      /**
+       * Of rows that are as in the last message for this id only the uid. Left out if all of them, and the
+       * offset, are.
+       */
+      readonly rows?: readonly (Row | string)[];
     }
   | {
       readonly id: number;

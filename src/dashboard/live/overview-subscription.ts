@@ -8,11 +8,12 @@ import type { IncomingMessage } from "node:http";
 import { onAbort } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { runEvery } from "#lib/async/sleep.ts";
+import type { FieldTree } from "#lib/json/field-tree.ts";
 import { amountOf } from "../overview/amount-of.ts";
 import { NewestWarnings } from "../overview/newest-warnings.ts";
-import { OverviewCounts } from "../overview/overview-counts.ts";
+import { NODE_FIELDS, OverviewCounts, POD_FIELDS } from "../overview/overview-counts.ts";
 import { type Change, listWatch } from "./list-watch.ts";
-import { itemsOf, uidOf } from "./live-objects.ts";
+import { itemsOf, remainingOf, uidOf } from "./live-objects.ts";
 import type { LiveObject, UsedResources } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import type { Subscription, SubscriptionOptions } from "./subscription.ts";
@@ -27,8 +28,9 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
   const { id, clock, api, send } = options;
   const counts = new OverviewCounts();
   const warnings = new NewestWarnings();
+  let nodesTotal = 0;
   let podsTotal = 0;
-  let isCounted = false;
+  const counting = new Set(["nodes", "pods"]);
   let used: UsedResources | undefined;
   const begun = deferred<void>();
   onAbort(signal, begun.resolve);
@@ -36,29 +38,34 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
     const changed = warnings.takeIfChanged();
     await send({
       ...{ id, type: "overview", figures: counts.figures() },
-      ...{ podsCounted: counts.podsCounted, podsTotal, isCounted },
+      ...{ nodesTotal, podsCounted: counts.podsCounted, podsTotal, isCounted: counting.size === 0 },
       ...(used === undefined ? {} : { used }),
       ...(changed === undefined ? {} : { warnings: changed }),
     });
   });
   const nodes: Store = {
+    fields: NODE_FIELDS,
     clear: () => counts.clearNodes(),
     put: (object) => counts.putNode(uidOf(object), object),
     remove: (object) => counts.removeNode(uidOf(object)),
+    onPage: (list) => {
+      nodesTotal = counts.nodesCounted + remainingOf(list);
+    },
+    onSynced: () => counting.delete("nodes"),
   };
   const pods: Store = {
+    fields: POD_FIELDS,
     clear: () => counts.clearPods(),
     put: (object) => counts.putPod(uidOf(object), object),
     remove: (object) => counts.removePod(uidOf(object)),
     onPage: (list) => {
       podsTotal = counts.podsCounted + remainingOf(list);
     },
-    onSynced: () => {
-      isCounted = true;
-    },
+    onSynced: () => counting.delete("pods"),
   };
   const follow = async (path: string, store: Store, fieldSelector = ""): Promise<void> => {
-    const watched = { ...options, path, fieldSelector, accept: ACCEPT };
+    const { fields = true } = store;
+    const watched = { ...options, path, fieldSelector, accept: ACCEPT, fields };
     for await (const change of listWatch(watched, signal)) {
       if (change.type === "failed") {
         begun.resolve();
@@ -95,11 +102,13 @@ export function subscribeOverview(options: SubscriptionOptions, signal: AbortSig
 
 /** What changes of a collection do. */
 interface Store {
+  /** What is read of lists; everything unless given. */
+  readonly fields?: FieldTree;
   clear(): void;
   put(object: LiveObject): void;
   remove(object: LiveObject): void;
   onPage?(list: unknown): void;
-  onSynced?(): void;
+  onSynced?(): unknown;
 }
 
 function take(change: Exclude<Change, { type: "failed" }>, store: Store): void {
@@ -119,11 +128,6 @@ function take(change: Exclude<Change, { type: "failed" }>, store: Store): void {
       store.remove(change.value as LiveObject);
       return;
   }
-}
-
-function remainingOf(list: unknown): number {
-  const { metadata } = list as { readonly metadata?: { readonly remainingItemCount?: number } };
-  return metadata?.remainingItemCount ?? 0;
 }
 
 async function usedBy(answer: IncomingMessage): Promise<UsedResources | undefined> {

@@ -3,22 +3,21 @@
  * four messages a second, never a new one before the last one was written to the socket.
  */
 import type { Clock } from "#lib/time/clock.ts";
-import { type Column, columnsOf, rowsOf } from "../table/table-answer.ts";
+import { type Column, columnsOf, rowsOf, TABLE_FIELDS } from "../table/table-answer.ts";
 import { type Row, TableRows } from "../table/table-rows.ts";
 import { type Change, type ListWatchOptions, listWatch } from "./list-watch.ts";
-import { itemsOf, uidOf } from "./live-objects.ts";
+import { itemsOf, remainingOf, uidOf } from "./live-objects.ts";
 import type { LiveMessage, LiveObject, TableView } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 
 const FLUSH_EVERY_MS = 250;
 const OBJECTS_MAX = 5_000;
 const WINDOW_ROWS_MAX = 500;
-const PAGES_PER_MESSAGE = 20;
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const OBJECTS = "application/json";
 
-export interface SubscriptionOptions extends Omit<ListWatchOptions, "accept"> {
+export interface SubscriptionOptions extends Omit<ListWatchOptions, "accept" | "fields"> {
   readonly id: number;
   readonly clock: Clock;
   send(message: LiveMessage): Promise<void>;
@@ -41,22 +40,19 @@ export function subscribeTable(
   let columns: readonly Column[] = [];
   let view = firstView;
   let isComplete = false;
-  let pages = 0;
-  /** Rows that the page has, by uid: those of the last message. */
-  let sent: ReadonlyMap<string, Row> = new Map();
+  let isListed = false;
+  let remaining = 0;
+  let sent: SentRows = { offset: -1, rows: [] };
   rows.select(view);
   const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
-    const { matched, total, isTruncated } = rows;
+    const { matched, isTruncated } = rows;
     const limit = Math.min(view.limit, WINDOW_ROWS_MAX);
     const offset = Math.max(0, Math.min(view.offset, matched - 1));
-    const counted = { total, matched, isTruncated, isComplete };
-    const window = rows.window(offset, limit);
-    const before = sent;
-    sent = new Map(window.map((row) => [row.uid, row]));
-    await send({
-      ...{ id, type: "table", columns, ...counted, offset },
-      rows: window.map((row) => (before.get(row.uid) === row ? row.uid : row)),
-    });
+    const counted = { total: rows.total + remaining, matched, isTruncated, isComplete };
+    const next = { offset, rows: rows.window(offset, limit) };
+    const changed = changedRows(next, sent);
+    sent = next;
+    await send({ ...{ id, type: "table", columns, ...counted, offset }, ...changed });
   });
   const take = (change: Change): void => {
     switch (change.type) {
@@ -64,18 +60,22 @@ export function subscribeTable(
         if (change.isFirst) {
           rows.clear();
           columns = columnsOf(change.value);
-          pages = 0;
         }
         rows.putAll(rowsOf(change.value));
-        pages += 1;
-        // To put what is there in order costs more with each page: the first is shown, then now and then one.
-        if (pages % PAGES_PER_MESSAGE !== 1) return;
+        remaining = remainingOf(change.value);
+        isListed = true;
         break;
       case "synced":
         isComplete = true;
+        remaining = 0;
         break;
       case "put":
-        for (const row of rowsOf(change.value)) rows.put(row);
+        if (
+          !rowsOf(change.value)
+            .map((row) => rows.put(row))
+            .includes(true)
+        )
+          return;
         break;
       case "delete":
         for (const { uid } of rowsOf(change.value)) rows.remove(uid);
@@ -89,9 +89,31 @@ export function subscribeTable(
   const look = (next: TableView): void => {
     view = next;
     rows.select(next);
-    if (pages > 0) outbox.flushNow();
+    if (isListed) outbox.flushNow();
   };
-  return { done: follow({ ...options, accept: TABLE }, take, outbox, signal), look };
+  const watched = { ...options, accept: TABLE, fields: TABLE_FIELDS };
+  return { done: follow(watched, take, outbox, signal), look };
+}
+
+/** What the page has: the window of the last message. */
+interface SentRows {
+  readonly offset: number;
+  readonly rows: readonly Row[];
+}
+
+/** The rows of a message; none if the page has them as they are. */
+function changedRows(
+  next: SentRows,
+  sent: SentRows,
+): { readonly rows?: readonly (Row | string)[] } {
+  const { rows } = next;
+  const isAsSent =
+    next.offset === sent.offset &&
+    rows.length === sent.rows.length &&
+    rows.every((row, index) => row === sent.rows[index]);
+  if (isAsSent) return {};
+  const known = new Set(sent.rows);
+  return { rows: rows.map((row) => (known.has(row) ? row.uid : row)) };
 }
 
 export function subscribeObjects(options: SubscriptionOptions, signal: AbortSignal): Subscription {
@@ -149,7 +171,7 @@ export function subscribeObjects(options: SubscriptionOptions, signal: AbortSign
     }
     if (synced) outbox.changed();
   };
-  return { done: follow({ ...options, accept: OBJECTS }, take, outbox, signal) };
+  return { done: follow({ ...options, accept: OBJECTS, fields: true }, take, outbox, signal) };
 }
 
 async function follow(

@@ -2,6 +2,7 @@
  * The figures of a cluster, kept up to date change by change: what nodes offer, what pods request, their
  * phases. Only numbers are kept of an object, so that a large cluster fits. Pure.
  */
+import type { FieldTree } from "#lib/json/field-tree.ts";
 import { amountOf } from "./amount-of.ts";
 
 export interface Usage {
@@ -47,6 +48,10 @@ export class OverviewCounts {
   readonly #phases = PHASES.map(() => 0);
   #capacity = { cpuCores: 0, memoryBytes: 0, pods: 0 };
   #requested = { cpuCores: 0, memoryBytes: 0, pods: 0 };
+
+  get nodesCounted(): number {
+    return this.#nodes.size;
+  }
 
   get podsCounted(): number {
     return this.#pods.size;
@@ -144,6 +149,15 @@ interface NodeObject {
   };
 }
 
+/** The same of a list of nodes. */
+export const NODE_FIELDS: FieldTree = {
+  items: {
+    metadata: { uid: true, name: true },
+    spec: { unschedulable: true },
+    status: { allocatable: true, conditions: { type: true, status: true } },
+  },
+};
+
 interface Container {
   readonly restartPolicy?: string;
   readonly resources?: { readonly requests?: Readonly<Record<string, unknown>> };
@@ -156,6 +170,17 @@ interface PodObject {
   };
   readonly status?: { readonly phase?: string };
 }
+
+const CONTAINER_FIELDS = { restartPolicy: true, resources: { requests: true } } as const;
+
+/** The same of a list of pods. */
+export const POD_FIELDS: FieldTree = {
+  items: {
+    metadata: { uid: true },
+    spec: { containers: CONTAINER_FIELDS, initContainers: CONTAINER_FIELDS },
+    status: { phase: true },
+  },
+};
 
 function nodeNumbers({ metadata, spec, status }: NodeObject): NodeNumbers {
   const allocatable = status?.allocatable ?? {};

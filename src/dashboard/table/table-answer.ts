@@ -1,4 +1,5 @@
 /** Reads the Tables (meta.k8s.io/v1) of the API server into rows; only what is shown is kept. */
+import type { FieldTree } from "#lib/json/field-tree.ts";
 import type { Row } from "./table-rows.ts";
 
 export interface Column {
@@ -8,6 +9,20 @@ export interface Column {
   /** Above 0 it is shown only on request. */
   readonly priority: number;
 }
+
+/** What is read of a Table. */
+export const TABLE_FIELDS: FieldTree = {
+  columnDefinitions: true,
+  rows: {
+    cells: true,
+    object: {
+      metadata: {
+        ...{ uid: true, name: true, namespace: true },
+        ...{ creationTimestamp: true, deletionTimestamp: true },
+      },
+    },
+  },
+};
 
 export function columnsOf(table: unknown): readonly Column[] {
   return listOf(fieldOf(table, "columnDefinitions")).map((column) => ({

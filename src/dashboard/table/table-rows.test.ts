@@ -20,6 +20,27 @@ describe("TableRows of the dashboard", () => {
     assert.deepEqual(names(rows, 1, 2), ["a", "b"]);
   });
 
+  test("pages of rows are merged into the order, whether they follow the others or not", () => {
+    const rows = new TableRows();
+    rows.putAll([row("c"), row("a")]);
+    assert.deepEqual(names(rows), ["a", "c"]);
+    rows.putAll([row("e"), row("d")]);
+    assert.deepEqual(names(rows), ["a", "c", "d", "e"]);
+    rows.putAll([row("z", ["z"], "alpha"), row("b"), row("f")]);
+    assert.deepEqual(names(rows), ["z", "a", "b", "c", "d", "e", "f"]);
+    rows.putAll([row("0"), row("b", ["changed"]), row("g")]);
+    assert.deepEqual(names(rows), ["z", "0", "a", "b", "c", "d", "e", "f", "g"]);
+    assert.deepEqual(rows.window(3, 1)[0]?.cells, ["changed"]);
+  });
+
+  test("put: a row whose cells are as before changes nothing", () => {
+    const rows = new TableRows();
+    rows.putAll([row("a"), row("b")]);
+    const before = rows.window(0, 2);
+    assert.equal(rows.put(row("a")), false);
+    assert.deepEqual([rows.window(0, 2)[0] === before[0], rows.put(row("a", ["x"]))], [true, true]);
+  });
+
   const orders: { name: string; cells: readonly unknown[]; want: readonly unknown[] }[] = [
     { name: "numbers are compared as numbers", cells: [10, 9, 100], want: [9, 10, 100] },
     {

@@ -4,7 +4,8 @@
  *
  * Promises:
  * 1. While rows change one by one, a change costs a binary search and, where the row gets another place,
- *    one splice; a new filter or order costs one sort of what matches.
+ *    one splice; a page of new rows is merged, and where it follows all others appended; a new filter or
+ *    order costs one sort of what matches.
  * 2. Rows that are equal in the column of the order are ordered by namespace and name.
  * 3. There are never more than `ROWS_MAX` rows; `isTruncated` says that some were left out.
  */
@@ -59,27 +60,36 @@ export class TableRows {
     this.#isTruncated = false;
   }
 
-  /** Many rows at once: the order is made anew when it is next asked for. */
+  /** Many rows at once, such as a page of a list. */
   putAll(rows: readonly Row[]): void {
-    this.#ordered = undefined;
-    for (const row of rows) this.put(row);
+    const added: Entry[] = [];
+    for (const row of rows) {
+      if (this.#ordered === undefined || this.#rows.has(row.uid)) this.put(row);
+      else if (this.#hasRoom()) {
+        this.#rows.set(row.uid, row);
+        if (this.#matches(row)) added.push(this.#entry(row));
+      }
+    }
+    if (this.#ordered === undefined || added.length === 0) return;
+    const compare = this.#compare.bind(this);
+    this.#ordered = merged(this.#ordered, added.sort(compare), compare);
   }
 
-  put(row: Row): void {
+  /** Returns false if nothing that is shown has changed. */
+  put(row: Row): boolean {
     const before = this.#rows.get(row.uid);
-    if (before === undefined && this.#rows.size >= ROWS_MAX) {
-      this.#isTruncated = true;
-      return;
-    }
+    if (before === undefined && !this.#hasRoom()) return false;
+    if (before !== undefined && isSame(before, row)) return false;
     this.#rows.set(row.uid, row);
-    if (this.#ordered === undefined) return;
+    if (this.#ordered === undefined) return true;
     if (before !== undefined) {
-      if (this.#replace(before, row)) return;
+      if (this.#replace(before, row)) return true;
       this.#takeOut(before);
     }
-    if (!this.#matches(row)) return;
+    if (!this.#matches(row)) return true;
     const entry = this.#entry(row);
-    this.#ordered.splice(this.#place(entry), 0, entry);
+    this.#ordered?.splice(this.#place(entry), 0, entry);
+    return true;
   }
 
   remove(uid: string): void {
@@ -110,6 +120,12 @@ export class TableRows {
     return this.#current()
       .slice(offset, offset + limit)
       .map(({ row }) => row);
+  }
+
+  #hasRoom(): boolean {
+    const hasRoom = this.#rows.size < ROWS_MAX;
+    if (!hasRoom) this.#isTruncated = true;
+    return hasRoom;
   }
 
   #current(): Entry[] {
@@ -167,6 +183,38 @@ export class TableRows {
     const text = `${row.namespace} ${row.name} ${row.cells.join(" ")}`.toLowerCase();
     return this.#words.every((word) => text.includes(word));
   }
+}
+
+/** Changes `ordered` where all of `added` come after it. */
+function merged(
+  ordered: Entry[],
+  added: readonly Entry[],
+  compare: (a: Entry, b: Entry) => number,
+): Entry[] {
+  const last = ordered.at(-1);
+  if (last === undefined || compare(last, added[0]!) <= 0) {
+    for (const entry of added) ordered.push(entry);
+    return ordered;
+  }
+  const both: Entry[] = [];
+  let next = 0;
+  for (const entry of ordered) {
+    while (next < added.length && compare(added[next]!, entry) < 0) both.push(added[next++]!);
+    both.push(entry);
+  }
+  while (next < added.length) both.push(added[next++]!);
+  return both;
+}
+
+function isSame(a: Row, b: Row): boolean {
+  return (
+    a.isDeleting === b.isDeleting &&
+    a.name === b.name &&
+    a.namespace === b.namespace &&
+    a.createdAt === b.createdAt &&
+    a.cells.length === b.cells.length &&
+    a.cells.every((cell, index) => cell === b.cells[index])
+  );
 }
 
 /** Cells that begin with a number, as `3/5` and `12 (4m ago)` do, are ordered by it. */

@@ -16,8 +16,11 @@ export function readKey(view: View, key: string, atRevision: number | undefined)
   return { revision, entry: change && toEntry(change) };
 }
 
+/** Of a key that is only counted, beside one whose value is read. */
+const COUNTED_KEY_COST = 1 / 32;
+
 /**
- * Yields after each `keysPerTurn` keys, so that the caller can let other work run. The view must be
+ * Yields after each `keysPerTurn` keys (many more where they are only counted), so that the caller can let other work run. The view must be
  * held meanwhile.
  */
 export function* readRange(
@@ -31,7 +34,7 @@ export function* readRange(
   const newest = revision === view.state.revision;
   const entries: Entry[] = [];
   let remaining = 0;
-  let visited = 0;
+  let cost = 0;
   for (const head of newest
     ? view.keys.heads(prefix, startAfter)
     : keysEver(view, prefix, startAfter)) {
@@ -39,12 +42,20 @@ export function* readRange(
       remaining = view.keys.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
       break;
     }
-    if (visited > 0 && visited % keysPerTurn === 0) yield;
+    if (cost >= keysPerTurn) {
+      cost = 0;
+      yield;
+    }
+    if (entries.length >= limit && isUnchangedSince(head, revision)) {
+      remaining += 1;
+      cost += COUNTED_KEY_COST;
+      continue;
+    }
     const values = keysOnly || entries.length >= limit ? "none" : packed ? "packed" : "own memory";
     const entry = entryOf(view, head, revision, values);
     if (entry !== undefined && entries.length < limit) entries.push(entry);
     else if (entry !== undefined) remaining += 1;
-    visited += 1;
+    cost += 1;
   }
   return { revision, entries, remaining };
 }
@@ -87,7 +98,7 @@ function entryOf(
   revision: number,
   values: "none" | "packed" | "own memory",
 ): Entry | undefined {
-  if ("version" in head && revisionOf(head.position) <= revision) {
+  if (isUnchangedSince(head, revision)) {
     const { key, createRevision, version, position } = head;
     const value = values === "none" ? NO_VALUE : view.log.value(position, values === "packed");
     if (value === undefined) throw new Error(`the log lacks the change of ${key}`);
@@ -96,6 +107,10 @@ function entryOf(
   const change = changeAt(view, head.position, revision);
   if (change === undefined) return undefined;
   return values === "none" ? { ...toEntry(change), value: NO_VALUE } : toEntry(change);
+}
+
+function isUnchangedSince(head: Head | Tombstone, revision: number): head is Head {
+  return "version" in head && revisionOf(head.position) <= revision;
 }
 
 /** Follows the chain from `position` back to the change that was in force at `revision`. */
