@@ -3,14 +3,16 @@
  *
  * Promises:
  * 1. An own write that comes back in an event is not parsed again: its revision has the value that was
- *    written. The values of the latest RECENT_MAX own writes stay parsed for watchers.
+ *    written, for the watchers that send it in this turn of the event loop or the next. Kept for longer,
+ *    values survive collections of the young generation, which costs more than parsing the few that are
+ *    read later.
  * 2. What cannot be decrypted throws EncryptionError, what is no object of the resource StoreError
  *    (Corrupt).
  */
 import { parseJson } from "#api/codec/json.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { messageOf } from "#lib/caught.ts";
-import { Ring } from "#lib/collections/ring.ts";
 import { StoreError } from "#store/contract.ts";
 import type { EncryptedStore } from "../encryption/encrypted-store.ts";
 import { READ_ENCRYPTED } from "../encryption/identity.ts";
@@ -19,9 +21,6 @@ import type { StoredResource } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import { SharedParts } from "./shared-parts.ts";
 import type { StorageCodec } from "./storage-codec.ts";
-
-/** So many own writes count as new: about as many as are under way at once. */
-const RECENT_MAX = 128;
 
 export interface RevisionDecoderOptions {
   readonly codec: StorageCodec;
@@ -53,8 +52,8 @@ export class RevisionDecoder {
    * writes of one key at the same time only the last is known; the others are parsed.
    */
   readonly #writtenKeys = new Map<string, OwnWrite>();
-  /** The latest own writes, whose values stay parsed for watchers. */
-  readonly #recent = new Ring<Revision>(RECENT_MAX);
+  /** Own writes that came back in this turn of the event loop or the one before. */
+  #recent: Revision[] = [];
   readonly #parts = new SharedParts();
 
   constructor(options: RevisionDecoderOptions) {
@@ -102,7 +101,7 @@ export class RevisionDecoder {
     if (own !== undefined) {
       const { json, object } = own;
       own.revision = Revision.fromWrite(kind, key, number, json, object, this.#parts);
-      this.#recent.push(own.revision)?.letGo();
+      this.#letGoSoon(own.revision);
       return own.revision;
     }
     if (isEncrypted(stored)) {
@@ -126,6 +125,20 @@ export class RevisionDecoder {
       return Revision.fromJson(kind, key, number, stored, { parts: this.#parts, isKept });
     }
     return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
+  }
+
+  /** Drops the parsed value when the watches that send at the end of this turn have sent. */
+  #letGoSoon(revision: Revision): void {
+    this.#recent.push(revision);
+    if (this.#recent.length === 1) void this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
+    await nextTurn();
+    const recent = this.#recent;
+    this.#recent = [];
+    await nextTurn();
+    for (const revision of recent) revision.letGo();
   }
 
   /** The write under way that these bytes come from. */
