@@ -7,5 +7,5 @@ import { writtenAnswer } from "./written-answer.ts";
 export async function create(verb: VerbRequest): Promise<VerbResult> {
   const decoded = verb.pace.run(decodeCreate(verb));
   const write = decoded instanceof Promise ? await decoded : decoded;
-  return write.ok ? await writtenAnswer(verb, await writeObject(verb, write.value)) : write;
+  return write.ok ? writtenAnswer(verb, await writeObject(verb, write.value)) : write;
 }

@@ -60,9 +60,12 @@ const NAME_ATTEMPTS_MAX = 8;
  * write that lost a race waits for the key's lock, and so does one that comes while others wait, so
  * that a slow client is not starved.
  */
-export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+export function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  return write.change.form === "create" ? createObject(verb, write) : changeObject(verb, write);
+}
+
+async function changeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
   if (verb.pace.isDue) await verb.pace.rest(); // the body was decoded
-  if (write.change.form === "create") return await createObject(verb, write);
   const { objects, updateLocks, writeLimit, clock } = verb.parts;
   const { stored } = verb.resource;
   const key = keyOf(stored, verb.info.namespace, verb.info.name);
@@ -122,6 +125,7 @@ function isStoreLost({ status }: { readonly status: Status }): boolean {
 }
 
 async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  if (verb.pace.isDue) await verb.pace.rest(); // the body was decoded
   for (let attempt = 1; ; attempt++) {
     const admitted = await admitObject(verb, write, undefined);
     if (!admitted.ok) return admitted;
@@ -269,10 +273,11 @@ async function validateAndStore(
   const { subresource, options } = write;
   const context = ruleContextOf(verb);
   const old = current?.value;
-  const ruled =
+  const ruling =
     old === undefined
-      ? await applyCreateRules(stored.kind, kind, draft, context, verb)
-      : await applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
+      ? applyCreateRules(stored.kind, kind, draft, context, verb)
+      : applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
+  const ruled = ruling instanceof Promise ? await ruling : ruling;
   if (!ruled.ok) return ruled;
   if (verb.pace.isDue) await verb.pace.rest();
 
