@@ -10,8 +10,9 @@
  */
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { EMPTY_SET, type FieldSet, LEAF, mapNode, ordered } from "./field-set.ts";
+import { EMPTY_SET, type FieldSet, LEAF, ordered } from "./field-set.ts";
 import { type LargeNodes, NO_LARGE_NODES } from "./large-nodes.ts";
+import { mapNode } from "./map-nodes.ts";
 import {
   MEMBER_BIT,
   NodeBuilder,

@@ -35,25 +35,6 @@ export function asMember(node: FieldSet): FieldSet {
   return isMember(node) ? node : { ".": LEAF, ...node };
 }
 
-/**
- * All entries of a map whose values are scalars. `isMember`: the map is a member itself. See also
- * large-nodes.ts.
- */
-export function mapNode(map: JsonObject, isMember: boolean): FieldSet {
-  const names = sortedNames(map);
-  if (names.length === 0) return LEAF;
-  const node: Record<string, FieldSet> = isMember ? { ".": LEAF } : {};
-  for (const name of names) if (map[name] !== undefined) node[`f:${name}`] = LEAF;
-  return node;
-}
-
-/** Most maps are in order already: to sort copies them. */
-function sortedNames(map: JsonObject): readonly string[] {
-  const names = Object.keys(map);
-  for (let at = 1; at < names.length; at++) if (names[at]! < names[at - 1]!) return names.sort();
-  return names;
-}
-
 /** A set of plain members: `fieldSet(["metadata", "name"], ["kind"])`. */
 export function fieldSet(...paths: readonly (readonly string[])[]): FieldSet {
   return paths.reduce<FieldSet>((set, path) => {

@@ -5,16 +5,9 @@
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import {
-  asMember,
-  EMPTY_SET,
-  type FieldSet,
-  isEmptySet,
-  LEAF,
-  mapNode,
-  ordered,
-} from "./field-set.ts";
+import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF, ordered } from "./field-set.ts";
 import { type LargeNodes, NO_LARGE_NODES } from "./large-nodes.ts";
+import { mapNode } from "./map-nodes.ts";
 import { NodeBuilder } from "./struct-nodes.ts";
 import { elementOf, memberSchema, ownershipOf, rankedFields } from "./typed-values.ts";
 

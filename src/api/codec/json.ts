@@ -26,6 +26,9 @@ import { findDuplicates, findOverflow, parseJsonTree, plainValue } from "./json-
 import { freeJson, tally, UNUSUAL } from "./normal-values.ts";
 import { normalizerOf } from "./normalizer.ts";
 
+/** A step with so much text takes some microseconds: not worth a look at the clock behind it. */
+export const QUICK_BYTES_MAX = 8 * 1024;
+
 export type Decoded =
   | {
       readonly ok: true;
@@ -43,7 +46,7 @@ export function decodeJson(schema: StructSchema, input: string | Uint8Array): De
 export function* decodeJsonSteps(schema: StructSchema, input: string | Uint8Array): Steps<Decoded> {
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
-  yield;
+  if (parsed.bytes.length > QUICK_BYTES_MAX) yield;
   if (!parsed.odd && !parsed.deep) {
     const normal = quickly(schema, parsed.value, true);
     if (normal !== undefined && tally.keys === parsed.keys) {

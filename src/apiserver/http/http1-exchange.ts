@@ -89,13 +89,13 @@ export class Http1Exchange implements Exchange {
   }
 
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
-    const all = headers as OutgoingHttpHeaders;
-    const length = BODILESS.has(code) ? {} : { "content-length": body.length };
+    const given = headers as OutgoingHttpHeaders;
+    const all = BODILESS.has(code) ? given : { ...given, "content-length": body.length };
     // A client that is still sending its body after the response is disconnected.
     if (code === 504 && !hasAll(this.#request)) this.#response.shouldKeepAlive = false;
     this.#leaveOutTheUsual();
     if (code === 413) this.#response.statusMessage = "Request Entity Too Large"; // as it once was
-    this.#response.writeHead(code, { ...all, ...length });
+    this.#response.writeHead(code, all);
     this.#response.end(body); // Node leaves the body out where there is none
   }
 

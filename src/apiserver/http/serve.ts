@@ -195,9 +195,9 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
     return send(refusal, request, api, reply);
   }
   const { contentType, bytes } = encodeAnswer(body, media, request.query, api.tables);
-  const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
+  if (contentType !== "") headers["content-type"] = contentType;
   if (bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
-    const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
+    const zipped = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
     return compress(bytes, { level: 1 }).then((packed) => {
       answer.sizes?.observe(packed.length);
       reply.send(code, zipped, packed);
@@ -205,9 +205,9 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
   }
   answer.sizes?.observe(bytes.length);
   if (bytes.length > PIECE_BYTES && request.method !== "HEAD") {
-    return sendPieces(bytes, code, typed, reply);
+    return sendPieces(bytes, code, headers, reply);
   }
-  reply.send(code, typed, bytes);
+  reply.send(code, headers, bytes);
 }
 
 /** TLS encrypts at once what is written at once: a turn of the event loop writes one piece of a large body. */
@@ -261,15 +261,15 @@ async function sendStream(
   reply.end();
 }
 
-export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest): OutgoingHeaders {
-  const all: Record<string, string | readonly string[]> = {
-    ...(auditId === undefined ? {} : { "audit-id": auditId }),
-    "cache-control": "no-cache, private",
-    ...headers,
-  };
+/** They belong to the caller. */
+export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest): HeaderDraft {
+  const usual = { "cache-control": "no-cache, private", ...headers };
+  const all: HeaderDraft = auditId === undefined ? usual : { "audit-id": auditId, ...usual };
   if (warnings.length > 0) all.warning = warningHeaders(new Set(warnings));
   return all;
 }
+
+type HeaderDraft = Record<string, string | readonly string[]>;
 
 const NO_BODY: RequestBody = { form: "none" };
 const TOO_LONG: RequestBody = { form: "too-long" };

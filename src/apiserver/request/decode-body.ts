@@ -3,7 +3,7 @@
  * text of upstream's decoder, because users and tests match on them.
  */
 
-import { decodeJsonSteps, normalizeSteps, parseJson } from "#api/codec/json.ts";
+import { decodeJsonSteps, normalizeSteps, parseJson, QUICK_BYTES_MAX } from "#api/codec/json.ts";
 import { findJsonExcess, JSON_LIST_OBJECTS_MAX, JSON_VALUES_MAX } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
@@ -140,7 +140,7 @@ function* decodeJsonBody(
 ): Steps<Result<DecodedBody>> {
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) return failure(requestTooLargeStatus(excess));
-  yield;
+  if (bytes.length > QUICK_BYTES_MAX) yield;
   const decoded = yield* decodeJsonSteps(expected.schema, bytes);
   if (decoded.ok) {
     const { kind, apiVersion } = decoded.value as { kind?: string; apiVersion?: string };

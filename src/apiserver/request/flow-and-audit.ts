@@ -45,7 +45,8 @@ export async function withFlowAndAudit(
     for (const [key, value] of Object.entries(notes.annotations)) trail?.annotate(key, value);
   }
   // Components in this process have no connection that could be overloaded.
-  const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
+  const entry = request.peer.user === undefined ? flow?.admit(user, info, request) : undefined;
+  const turn = entry instanceof Promise ? await entry : entry;
   if (turn?.outcome === "refused") {
     const busy = tooBusy(turn.retryAfterSeconds);
     return await withTrail(busy, trail, false, () => undefined);

@@ -130,7 +130,8 @@ async function answerSafely(
     return statusAnswer(badRequestStatus(badTimeout), { media: mediaOrJson(request) });
   }
   try {
-    const known = await security.authenticate(request, info);
+    const authentication = security.authenticate(request, info);
+    const known = authentication instanceof Promise ? await authentication : authentication;
     if ("status" in known) {
       security.audit?.refused(request, info, known, receivedMs);
       const headers = known.status.code === 403 ? NO_SNIFFING : {};
@@ -158,7 +159,8 @@ async function answerOf(
   user: User,
   trail: AuditTrail | undefined,
 ): Promise<Answer> {
-  const refusal = await options.security.authorize(request, info, user, trail);
+  const decision = options.security.authorize(request, info, user, trail);
+  const refusal = decision instanceof Promise ? await decision : decision;
   if (refusal?.code === 500) {
     const why = refusal.details?.causes?.[0]?.message ?? "";
     return textAnswer(500, undecidedText(request, why));

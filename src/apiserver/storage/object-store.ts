@@ -328,7 +328,8 @@ export class ObjectStore {
     const startMs = clock.elapsedMs();
     const bytes = codec.encode(object);
     const json = codec.isJson(bytes) ? bytes : codec.encodeAsJson(object);
-    const own: OwnWrite = { object, bytes, json, revision: undefined };
+    const isNew = expected === undefined;
+    const own: OwnWrite = { object, bytes, json, isNew, revision: undefined };
     let failed = true;
     try {
       const unchanged = expected?.holds(json) ?? false;

@@ -3,12 +3,16 @@
  *
  * Promises:
  * 1. An own write that comes back in an event is not parsed again: its revision has the value that was
- *    written. The values of the latest RECENT_MAX own writes stay parsed for watchers.
+ *    written, for the watchers that send it in this turn of the event loop or the next. Kept for longer,
+ *    values of new objects would survive collections of the young generation, which costs more than
+ *    parsing the few that are read later. Who updates an object often does so again: the values of the
+ *    latest UPDATES_MAX updates stay parsed.
  * 2. What cannot be decrypted throws EncryptionError, what is no object of the resource StoreError
  *    (Corrupt).
  */
 import { parseJson } from "#api/codec/json.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { messageOf } from "#lib/caught.ts";
 import { Ring } from "#lib/collections/ring.ts";
 import { StoreError } from "#store/contract.ts";
@@ -20,8 +24,8 @@ import { Revision } from "./revision.ts";
 import { SharedParts } from "./shared-parts.ts";
 import type { StorageCodec } from "./storage-codec.ts";
 
-/** So many own writes count as new: about as many as are under way at once. */
-const RECENT_MAX = 128;
+/** About as many as are under way at once. */
+const UPDATES_MAX = 128;
 
 export interface RevisionDecoderOptions {
   readonly codec: StorageCodec;
@@ -36,6 +40,8 @@ export interface OwnWrite {
   readonly bytes: Uint8Array;
   /** As it is served; the same bytes where objects are stored as JSON. */
   readonly json: Uint8Array;
+  /** It replaces nothing. */
+  readonly isNew: boolean;
   /** What became of it, once it has come back. */
   revision: Revision | undefined;
 }
@@ -53,8 +59,10 @@ export class RevisionDecoder {
    * writes of one key at the same time only the last is known; the others are parsed.
    */
   readonly #writtenKeys = new Map<string, OwnWrite>();
-  /** The latest own writes, whose values stay parsed for watchers. */
-  readonly #recent = new Ring<Revision>(RECENT_MAX);
+  /** New objects that came back in this turn of the event loop. */
+  #created: Revision[] = [];
+  /** The latest updates, whose values stay parsed. */
+  readonly #updated = new Ring<Revision>(UPDATES_MAX);
   readonly #parts = new SharedParts();
 
   constructor(options: RevisionDecoderOptions) {
@@ -102,7 +110,8 @@ export class RevisionDecoder {
     if (own !== undefined) {
       const { json, object } = own;
       own.revision = Revision.fromWrite(kind, key, number, json, object, this.#parts);
-      this.#recent.push(own.revision)?.letGo();
+      if (own.isNew) this.#letGoSoon(own.revision);
+      else this.#updated.push(own.revision)?.letGo();
       return own.revision;
     }
     if (isEncrypted(stored)) {
@@ -126,6 +135,20 @@ export class RevisionDecoder {
       return Revision.fromJson(kind, key, number, stored, { parts: this.#parts, isKept });
     }
     return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
+  }
+
+  /** Drops the parsed value when the watches that send at the end of this turn have sent. */
+  #letGoSoon(revision: Revision): void {
+    this.#created.push(revision);
+    if (this.#created.length === 1) void this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
+    await nextTurn();
+    const created = this.#created;
+    this.#created = [];
+    await nextTurn();
+    for (const revision of created) revision.letGo();
   }
 
   /** The write under way that these bytes come from. */

@@ -203,7 +203,9 @@ export class Revision {
     if (this.#isRaw) this.normalize();
     if (this.#line !== undefined) return this.#line;
     if (this.#stored !== undefined) {
-      this.#inject(this.#stored);
+      const at = this.#versionStart - VERSION.length;
+      if (this.number === 0) this.#inject(this.#stored);
+      else this.#join(this.#stored, at, this.#versionText(), at);
       this.#stored = undefined;
       return this.#line!;
     }

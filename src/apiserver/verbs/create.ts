@@ -5,6 +5,7 @@ import { writeObject } from "../write/write-object.ts";
 import { writtenAnswer } from "./written-answer.ts";
 
 export async function create(verb: VerbRequest): Promise<VerbResult> {
-  const write = await verb.pace.run(decodeCreate(verb));
-  return write.ok ? await writtenAnswer(verb, await writeObject(verb, write.value)) : write;
+  const decoded = verb.pace.run(decodeCreate(verb));
+  const write = decoded instanceof Promise ? await decoded : decoded;
+  return write.ok ? writtenAnswer(verb, await writeObject(verb, write.value)) : write;
 }

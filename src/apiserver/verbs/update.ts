@@ -6,5 +6,5 @@ import { writtenAnswer } from "./written-answer.ts";
 
 export async function update(verb: VerbRequest): Promise<VerbResult> {
   const write = await verb.pace.run(decodeUpdate(verb));
-  return write.ok ? await writtenAnswer(verb, await writeObject(verb, write.value)) : write;
+  return write.ok ? writtenAnswer(verb, await writeObject(verb, write.value)) : write;
 }

@@ -5,7 +5,7 @@
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { assertNever } from "#lib/assert-never.ts";
-import type { MaybePromise } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import { groupResourceOf, type VerbRequest } from "../request/verb.ts";
 import { checkPlace } from "./decode-write.ts";
 import { applyConfiguration, prepareTracking, trackCreate, trackUpdate } from "./managed-fields.ts";
@@ -13,37 +13,44 @@ import type { ObjectWrite, SubresourceView } from "./object-write.ts";
 import { patchDocument } from "./patch-document.ts";
 
 /** `current`: undefined if the object will be created. The result belongs to the caller. */
-export async function desiredObject(
+export function desiredObject(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  current: KubeObject | undefined,
+): MaybePromise<Result<Draft<KubeObject>>> {
+  const { change, options, view } = write;
+  if (view !== undefined) return wantedView(verb, write, view, current!);
+  switch (change.form) {
+    case "create":
+    case "update":
+      return andThen(change.object(), (next) =>
+        andThen(prepareTracking(verb, next), (tracking) => {
+          if (change.form === "create") trackCreate(verb, next, options, tracking);
+          else trackUpdate(verb, current, next, options, tracking);
+          return success(next);
+        }),
+      );
+    case "patch":
+    case "apply":
+      return patchedObject(verb, write, current);
+    default:
+      return assertNever(change);
+  }
+}
+
+async function patchedObject(
   verb: VerbRequest,
   write: ObjectWrite,
   current: KubeObject | undefined,
 ): Promise<Result<Draft<KubeObject>>> {
-  const { change, options, view } = write;
-  if (view !== undefined) return await wantedView(verb, write, view, current!);
-  switch (change.form) {
-    case "create":
-    case "update": {
-      const decoded = change.object();
-      const next = decoded instanceof Promise ? await decoded : decoded;
-      const tracking = await prepareTracking(verb, next);
-      if (change.form === "create") trackCreate(verb, next, options, tracking);
-      else trackUpdate(verb, current, next, options, tracking);
-      return success(next);
-    }
-    case "patch":
-    case "apply": {
-      const next = await patched(verb, write, current);
-      if (!next.ok) return next;
-      if (verb.pace.isDue) await verb.pace.rest();
-      if (change.form === "patch") {
-        const tracking = await prepareTracking(verb, next.value);
-        trackUpdate(verb, current, next.value, options, tracking);
-      }
-      return checkPatched(verb, next.value, current);
-    }
-    default:
-      return assertNever(change);
+  const next = await patched(verb, write, current);
+  if (!next.ok) return next;
+  if (verb.pace.isDue) await verb.pace.rest();
+  if (write.change.form === "patch") {
+    const tracking = await prepareTracking(verb, next.value);
+    trackUpdate(verb, current, next.value, write.options, tracking);
   }
+  return checkPatched(verb, next.value, current);
 }
 
 /** The sub-resource's own object. */

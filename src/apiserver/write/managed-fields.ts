@@ -20,7 +20,7 @@ import {
 import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
-import type { MaybePromise } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Steps } from "#lib/async/steps.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
@@ -83,7 +83,7 @@ export function prepareTracking(
 ): MaybePromise<Tracking | undefined> {
   if (body.form !== "bytes" || body.bytes.length < LARGE_BODY_BYTES) return undefined;
   const nodes = pace.run(largeNodesOf(membersOf(draft), typedSchema(resource.kind)));
-  return nodes.then((found) => ({ nodes: found }));
+  return andThen(nodes, (found) => ({ nodes: found }));
 }
 
 const LARGE_BODY_BYTES = 64 * 1024;

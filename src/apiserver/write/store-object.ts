@@ -7,8 +7,8 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import { groupResourceOf, hooksOf, type VerbRequest } from "../request/verb.ts";
-import { keyOf } from "../storage/resources.ts";
+import { groupResourceOf, hooksOf, type ServerParts, type VerbRequest } from "../request/verb.ts";
+import { keyOf, type StoredResource } from "../storage/resources.ts";
 import { Revision } from "../storage/revision.ts";
 import type { DeleteDecision } from "./decide-delete.ts";
 import { broughtVersion } from "./object-metadata.ts";
@@ -28,7 +28,7 @@ interface Conflict {
 export type StoreStep = Result<({ readonly outcome: "written" } & Written) | Conflict>;
 
 /** `object` is the finished form of `draft`. */
-export async function storeNew(
+export function storeNew(
   { parts, resource, info }: VerbRequest,
   object: KubeObject,
   draft: Draft<KubeObject>,
@@ -37,17 +37,27 @@ export async function storeNew(
   const { stored } = resource;
   const { name = info.name, namespace = "" } = object.metadata;
   const key = keyOf(stored, namespace, name);
-  if (dryRun) {
-    const there = await parts.objects.read(stored, key);
-    if (!there.ok) return there;
-    if (there.value !== undefined) return success({ outcome: "conflict", current: there.value });
-    const revision = Revision.fromValue(stored.kind, key, broughtVersion(draft), object);
-    return success({ outcome: "written", revision, created: true });
-  }
-  const wrote = await parts.objects.create(stored, key, object);
-  if (!wrote.ok) return wrote;
-  if (wrote.value.outcome === "conflict") return success(wrote.value);
-  return success({ ...wrote.value, created: true });
+  if (dryRun) return createDry(parts, stored, key, object, broughtVersion(draft));
+  return parts.objects.create(stored, key, object).then((wrote) => {
+    if (!wrote.ok) return wrote;
+    if (wrote.value.outcome === "conflict") return success(wrote.value);
+    return success({ ...wrote.value, created: true });
+  });
+}
+
+/** As if the object had been stored. */
+async function createDry(
+  { objects }: ServerParts,
+  stored: StoredResource,
+  key: string,
+  object: KubeObject,
+  version: number,
+): Promise<StoreStep> {
+  const there = await objects.read(stored, key);
+  if (!there.ok) return there;
+  if (there.value !== undefined) return success({ outcome: "conflict", current: there.value });
+  const revision = Revision.fromValue(stored.kind, key, version, object);
+  return success({ outcome: "written", revision, created: true });
 }
 
 /** An update that takes away the last finalizer of a deleted object removes it. */

@@ -18,6 +18,7 @@
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, forbiddenStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import { tooLateStatus } from "../request/time-limit.ts";
 import { groupResourceOf, hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
 import { fromStoredVersion, inStoredVersion, toStoredVersion } from "../storage/convert.ts";
@@ -59,9 +60,12 @@ const NAME_ATTEMPTS_MAX = 8;
  * write that lost a race waits for the key's lock, and so does one that comes while others wait, so
  * that a slow client is not starved.
  */
-export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+export function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  return write.change.form === "create" ? createObject(verb, write) : changeObject(verb, write);
+}
+
+async function changeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
   if (verb.pace.isDue) await verb.pace.rest(); // the body was decoded
-  if (write.change.form === "create") return await createObject(verb, write);
   const { objects, updateLocks, writeLimit, clock } = verb.parts;
   const { stored } = verb.resource;
   const key = keyOf(stored, verb.info.namespace, verb.info.name);
@@ -121,6 +125,7 @@ function isStoreLost({ status }: { readonly status: Status }): boolean {
 }
 
 async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  if (verb.pace.isDue) await verb.pace.rest(); // the body was decoded
   for (let attempt = 1; ; attempt++) {
     const admitted = await admitObject(verb, write, undefined);
     if (!admitted.ok) return admitted;
@@ -167,29 +172,31 @@ async function admitObject(
   const shown = current === undefined ? undefined : fromStoredVersion(kind, current.value);
   const there = shown instanceof Promise ? await shown : shown;
   if (there?.ok === false) return there;
-  const wanted = await desiredObject(verb, write, there?.value);
+  const desired = desiredObject(verb, write, there?.value);
+  const wanted = desired instanceof Promise ? await desired : desired;
   if (!wanted.ok) return wanted;
   if (verb.pace.isDue) await verb.pace.rest();
-  const admitted =
+  const admission =
     there !== undefined && write.view !== undefined
-      ? await admitView(verb, write, wanted.value, there.value, write.view)
-      : await admitWhole(verb, write, wanted.value, current?.value);
+      ? admitView(verb, write, wanted.value, there.value, write.view)
+      : admitWhole(verb, write, wanted.value, current?.value);
+  const admitted = admission instanceof Promise ? await admission : admission;
   if (admitted.ok) dedupeOwners(admitted.value.metadata, verb.warn, true);
   return admitted;
 }
 
-async function admitWhole(
+function admitWhole(
   verb: VerbRequest,
   write: ObjectWrite,
   wanted: Draft<KubeObject>,
   old: KubeObject | undefined,
-): Promise<Result<Draft<KubeObject>>> {
-  const converted = toStoredVersion(verb.resource.kind, wanted);
-  const next = converted instanceof Promise ? await converted : converted;
-  if (!next.ok) return next;
-  const placed = settleNamespace(next.value.metadata, namespaceOf(verb));
-  if (!placed.ok) return placed;
-  return await verb.parts.admission.admit(requestFor(verb, write, next.value, old));
+): MaybePromise<Result<Draft<KubeObject>>> {
+  return andThen(toStoredVersion(verb.resource.kind, wanted), (next) => {
+    if (!next.ok) return next;
+    const placed = settleNamespace(next.value.metadata, namespaceOf(verb));
+    if (!placed.ok) return placed;
+    return verb.parts.admission.admit(requestFor(verb, write, next.value, old));
+  });
 }
 
 /** Admission sees the view; then the object gets what the view says. */
@@ -213,22 +220,25 @@ async function prepareAndStore(
   draft: Draft<KubeObject>,
   current: Revision | undefined,
 ): Promise<StoreStep> {
-  const prepared =
+  const preparing =
     current === undefined
-      ? await prepareNew(verb, write, draft)
-      : await prepareNext(verb, write, draft, current);
+      ? prepareNew(verb, write, draft)
+      : prepareNext(verb, write, draft, current);
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
   if (!prepared.ok) return prepared;
   if (verb.pace.isDue) await verb.pace.rest();
   const step = await validateAndStore(verb, write, draft, current);
-  await prepared.value?.(step.ok && step.value.outcome === "written");
+  if (prepared.value !== undefined) {
+    await prepared.value(step.ok && step.value.outcome === "written");
+  }
   return step;
 }
 
-async function prepareNew(
+function prepareNew(
   verb: VerbRequest,
   { change, options }: ObjectWrite,
   draft: Draft<KubeObject>,
-): Promise<Result<Finish | undefined>> {
+): MaybePromise<Result<Finish | undefined>> {
   const { clock, random } = verb.parts;
   if (verb.resource.kind.custom?.isTerminating() === true) {
     const why = "create not allowed while custom resource definition is terminating";
@@ -237,20 +247,20 @@ async function prepareNew(
   if (change.form !== "create") delete draft.metadata.resourceVersion;
   fillSystemFields(draft.metadata, clock.nowMs(), random);
   const hooks = hooksOf(verb);
-  return hooks === undefined ? success(undefined) : await hooks.beginCreate(draft, options.dryRun);
+  return hooks === undefined ? success(undefined) : hooks.beginCreate(draft, options.dryRun);
 }
 
-async function prepareNext(
+function prepareNext(
   verb: VerbRequest,
   { subresource, options }: ObjectWrite,
   draft: Draft<KubeObject>,
   current: Revision,
-): Promise<Result<Finish | undefined>> {
+): MaybePromise<Result<Finish | undefined>> {
   const version = checkVersion(verb, draft, current);
   if (!version.ok) return version;
   const hooks = subresource === undefined ? hooksOf(verb) : undefined;
   if (hooks === undefined) return success(undefined);
-  return await hooks.beginUpdate(draft, current.value, options.dryRun);
+  return hooks.beginUpdate(draft, current.value, options.dryRun);
 }
 
 async function validateAndStore(
@@ -263,10 +273,11 @@ async function validateAndStore(
   const { subresource, options } = write;
   const context = ruleContextOf(verb);
   const old = current?.value;
-  const ruled =
+  const ruling =
     old === undefined
-      ? await applyCreateRules(stored.kind, kind, draft, context, verb)
-      : await applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
+      ? applyCreateRules(stored.kind, kind, draft, context, verb)
+      : applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
+  const ruled = ruling instanceof Promise ? await ruling : ruling;
   if (!ruled.ok) return ruled;
   if (verb.pace.isDue) await verb.pace.rest();
 
@@ -275,7 +286,8 @@ async function validateAndStore(
       ? await viewRequest(verb, write, draft, old, write.view)
       : success(requestFor(verb, write, draft, old));
   if (!asked.ok) return asked;
-  const refusal = await verb.parts.admission.validate(asked.value);
+  const validation = verb.parts.admission.validate(asked.value);
+  const refusal = validation instanceof Promise ? await validation : validation;
   if (refusal !== undefined) return failure(refusal);
 
   if (current === undefined && !options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {

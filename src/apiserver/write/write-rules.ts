@@ -23,6 +23,8 @@ import {
   validateObjectMetaUpdate,
 } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
+import type { Steps } from "#lib/async/steps.ts";
 import type { VerbRequest } from "../request/verb.ts";
 import { reuseUnchangedParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
@@ -32,13 +34,23 @@ const METADATA = Path.of("metadata");
 type RuleCaller = Pick<VerbRequest, "warn" | "pace">;
 
 /** Runs the rules of a create on the draft. `served` is the version that the request is in. */
-export async function applyCreateRules(
+export function applyCreateRules(
   kind: Kind,
   served: Kind,
   draft: Draft<KubeObject>,
   context: RuleContext,
   { warn, pace }: RuleCaller,
-): Promise<Result<KubeObject>> {
+): MaybePromise<Result<KubeObject>> {
+  return pace.run(createRules(kind, served, draft, context, warn));
+}
+
+function* createRules(
+  kind: Kind,
+  served: Kind,
+  draft: Draft<KubeObject>,
+  context: RuleContext,
+  warn: VerbRequest["warn"],
+): Steps<Result<KubeObject>> {
   if (kind.generation) draft.metadata.generation = 1;
   kind.prepareCreate?.(draft, { ...context, warn });
   const metadataErrors = validateObjectMeta(
@@ -50,17 +62,17 @@ export async function applyCreateRules(
     },
     METADATA,
   );
-  if (pace.isDue) await pace.rest();
+  yield;
   const ownErrors = hasOwnRules(served)
     ? served.validate?.(served.storedAs!.fromStored(draft), context)
     : kind.validate?.(draft, context);
   const errors = [
     ...metadataErrors,
-    ...(isStepwise(ownErrors) ? await pace.run(ownErrors) : (ownErrors ?? [])),
+    ...(isStepwise(ownErrors) ? yield* ownErrors : (ownErrors ?? [])),
   ];
   // A kind that takes any name still needs one that fits into a path.
   if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
-  if (pace.isDue) await pace.rest();
+  yield;
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   for (const text of kind.warnings?.(draft, undefined, context) ?? []) warn(text);
   kind.canonicalize?.(draft);

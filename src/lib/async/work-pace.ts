@@ -8,6 +8,7 @@
  * 2. While time stands still (the virtual clock) there are no rests.
  */
 import type { Clock } from "../time/clock.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 import { nextTurn } from "./next-turn.ts";
 import type { Steps } from "./steps.ts";
 
@@ -33,12 +34,12 @@ export class WorkPace {
     this.#sinceMs = this.#clock.elapsedMs();
   }
 
-  /** Runs the steps, with rests between them. */
-  async run<T>(steps: Steps<T>): Promise<T> {
+  /** Runs the steps, with rests between them. Most take no rest, and their result is there at once. */
+  run<T>(steps: Steps<T>): MaybePromise<T> {
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
-      if (this.isDue) await this.rest();
+      if (this.isDue) return this.rest().then(() => this.run(steps));
     }
   }
 }
