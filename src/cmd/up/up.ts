@@ -47,8 +47,8 @@ const HOST = "in-process";
  * follows from them some milliseconds of work. With more, requests from outside wait longer while a
  * cluster is busy.
  */
-const CALLS_PER_TURN = 8;
-const ANSWERS_PER_TURN = 16;
+const CALLS_PER_TURN = 5;
+const ANSWERS_PER_TURN = 8;
 
 export const upCommand: Command = {
   name: "up",
