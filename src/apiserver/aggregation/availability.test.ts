@@ -70,16 +70,9 @@ describe("APIService conditions when the service is not available", () => {
 });
 
 test("APIService: the condition Available follows Services and EndpointSlices", async () => {
-  const objects = new MemoryObjects();
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
-  const random = seededRandom(1);
-  const life = new AbortController();
-  const services = new ServiceResolver(objects, random, life.signal);
-  const apis = new RemoteApis(services, () => undefined);
   using caller = new HttpsCaller(clock);
-  const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
-  apis.start(objects, life.signal);
-  new AvailabilityChecks(around).start(life.signal);
+  const { objects, life } = startChecks(clock, caller);
   const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
   const put = (name: string, more: Draft<APIService["spec"]>): void =>
     void objects.put(
@@ -121,17 +114,10 @@ describe("APIService: how many discovery checks are made at once", () => {
     },
   ];
   test.each(rows)("$name", async ({ first, calls }) => {
-    const objects = new MemoryObjects();
     const clock = new VirtualClock("2030-01-01T00:00:00Z");
-    const random = seededRandom(1);
-    const life = new AbortController();
-    const services = new ServiceResolver(objects, random, life.signal);
-    const apis = new RemoteApis(services, () => undefined);
     let made = 0;
     const caller = { call: (): Answer => (++made === 1 ? first() : Promise.resolve(passed)) };
-    const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
-    apis.start(objects, life.signal);
-    new AvailabilityChecks(around).start(life.signal);
+    const { objects, life } = startChecks(clock, caller);
     objects.put(serviceKind, service());
     objects.put(endpointSliceKind, {
       ...slice(true, "https"),
@@ -149,3 +135,15 @@ describe("APIService: how many discovery checks are made at once", () => {
     life.abort();
   });
 });
+
+function startChecks(clock: VirtualClock, caller: Pick<HttpsCaller, "call">) {
+  const objects = new MemoryObjects();
+  const random = seededRandom(1);
+  const life = new AbortController();
+  const services = new ServiceResolver(objects, random, life.signal);
+  const apis = new RemoteApis(services, () => undefined);
+  const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
+  apis.start(objects, life.signal);
+  new AvailabilityChecks(around).start(life.signal);
+  return { objects, life };
+}

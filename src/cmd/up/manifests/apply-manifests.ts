@@ -118,7 +118,7 @@ async function applyOne(
   const key = kind.scope === "Cluster" ? { name } : { namespace, name };
   try {
     const result = await client.patch(kind, key, "apply", object, { force: true }, signal);
-    return result.ok ? result : { ok: false, why: result.status.message };
+    return result.ok ? result : { ok: false, why: result.status.message ?? "refused" };
   } catch (error) {
     signal.throwIfAborted();
     return { ok: false, why: messageOf(error) };
