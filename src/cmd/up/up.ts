@@ -114,7 +114,7 @@ async function runInForeground(
   const surroundings = processSurroundings(server, write);
   refuseSecondCluster(server.dataDir);
   const marks = networkMarks(server.dataDir);
-  const isOffline = withNode.node && (await ensureOfflineLink(marks));
+  const isOffline = withNode.node && (await ensureOfflineLink(marks, surroundings.clock, signal));
   if (isOffline) note(`the machine has no network: pods find it at ${OFFLINE_ADDRESS}`);
   try {
     await runCluster(withNode, surroundings, { report, remember }, signal);
