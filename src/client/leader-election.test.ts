@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { Lease } from "#api/generated/coordination.v1.ts";
+import type { Draft } from "#api/kind.ts";
 import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -14,19 +16,25 @@ interface Candidate {
   readonly done: Promise<void>;
   /** Cuts it off from the server. */
   cutOff: boolean;
+  /** Of the requests that it sent. */
+  readonly verbs: string[];
 }
 
 function candidate(cluster: Cluster, identity: string): Candidate {
   const { clock } = cluster;
   const terms: { fromMs: number; toMs: number }[] = [];
   const stop = new AbortController();
+  const verbs: string[] = [];
   const flaky = { cutOff: false };
   const random = seededRandom(identity.charCodeAt(0));
   const inner = cluster.transport;
   const transport: Transport = {
     ...inner,
-    send: (call, signal) =>
-      flaky.cutOff ? Promise.reject(new TransportError("cut off")) : inner.send(call, signal),
+    send: (call, signal) => {
+      verbs.push(call.verb);
+      if (flaky.cutOff) return Promise.reject(new TransportError("cut off"));
+      return inner.send(call, signal);
+    },
   };
   const client = new Client({ transport, clock, random, fieldManager: identity });
   const done = runLeaderElection(
@@ -53,6 +61,7 @@ function candidate(cluster: Cluster, identity: string): Candidate {
     terms,
     stop,
     done,
+    verbs,
     get cutOff() {
       return flaky.cutOff;
     },
@@ -123,6 +132,26 @@ describe("leader election", () => {
       }
       assert.ok(all.some(({ terms }) => terms.length > 0));
     }
+  });
+
+  test("leader election: the holder renews its Lease with one update and reads it only after a conflict", async () => {
+    await using cluster = await startCluster();
+    const a = candidate(cluster, "a");
+    await cluster.advance(5_000);
+    a.verbs.length = 0;
+    await cluster.advance(20_000);
+    assert.ok(a.verbs.length >= 8, "renewals go on");
+    assert.deepEqual([...new Set(a.verbs)], ["update"]);
+    const relabel = (lease: Draft<Lease>): void => void (lease.metadata.labels = { by: "b" });
+    await cluster.edit(leaseKind, "boss", relabel, "kube-system");
+    a.verbs.length = 0;
+    await cluster.advance(5_000);
+    assert.deepEqual(a.verbs.slice(0, 4), ["update", "get", "update", "update"]);
+    assert.deepEqual(cluster.get(leaseKind, "boss", "kube-system")?.metadata.labels, { by: "b" });
+    assert.equal(a.terms.length, 1);
+    a.stop.abort();
+    await cluster.settle();
+    await a.done;
   });
 
   test("the old annotation can be read", () => {

@@ -81,6 +81,7 @@ export async function runLeaderElection(
 class Elector {
   readonly #options: Required<LeaderElectionOptions>;
   #seen: { readonly record: string; readonly atMs: number } | undefined;
+  /** As we wrote it last. */
   #held: Lease | undefined;
   #waitedFor: string | undefined;
   /** When the last attempt to take or renew the lease began. */
@@ -142,6 +143,7 @@ class Elector {
     const { client, clock, namespace, name } = this.#options;
     this.#askedAtMs = clock.elapsedMs();
     try {
+      if (this.#held !== undefined && (await this.#renewHeld(this.#held, signal))) return true;
       const current = await client.get(leaseRef, { namespace, name }, signal);
       if (!current.ok) {
         if (current.status.reason !== "NotFound") return false;
@@ -155,6 +157,12 @@ class Elector {
     } catch {
       return false;
     }
+  }
+
+  /** One request, as long as nothing else has written the lease since we did: then it is read first. */
+  async #renewHeld(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const { client } = this.#options;
+    return this.#take(await client.update(leaseRef, this.#record(lease), {}, signal));
   }
 
   /** Logs once for each holder that is waited for. */

@@ -14,6 +14,12 @@ const NODES = distinctPrograms([
   fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url)),
 ]);
 
+/** Not the components, whose flags are upstream's. */
+const TYPED_COMMANDS = [
+  ...["up", "down", "status", "logs", "kubeconfig", "dashboard", "node", "image", "token", "join"],
+  ...["leave", "snapshot", "store", "etcd", "why", "doctor", "simulate", "completion"],
+];
+
 beforeAll(() => buildProgram(), 60_000);
 
 describe.each(NODES)("on %s", (node) => {
@@ -32,6 +38,17 @@ describe.each(NODES)("on %s", (node) => {
       assert.equal(stderr, "", name);
       assert.equal(status, 0, name);
       assert.match(stdout, new RegExp(`^Usage: k8ts ${name} `));
+    }
+  }, 60_000);
+
+  test("--help of the commands that people type has Examples of their own", () => {
+    for (const name of TYPED_COMMANDS) {
+      const { stdout } = runProgram([name, "--help"], node);
+      assert.match(
+        stdout,
+        new RegExp(`\\nExamples:\\n(?: {2}.*\\n)*? {2}(?:.*\\| )?k8ts ${name}`),
+        name,
+      );
     }
   }, 60_000);
 

@@ -10,7 +10,7 @@ import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { completed, type Draft } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { HttpsCaller } from "../webhook/https-caller.ts";
+import { type HttpsAnswer, HttpsCaller } from "../webhook/https-caller.ts";
 import { ServiceResolver } from "../webhook/service-resolver.ts";
 import { AvailabilityChecks } from "./availability.ts";
 import { type Backend, whyUnavailable } from "./decide-availability.ts";
@@ -70,16 +70,9 @@ describe("APIService conditions when the service is not available", () => {
 });
 
 test("APIService: the condition Available follows Services and EndpointSlices", async () => {
-  const objects = new MemoryObjects();
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
-  const random = seededRandom(1);
-  const life = new AbortController();
-  const services = new ServiceResolver(objects, random, life.signal);
-  const apis = new RemoteApis(services, () => undefined);
   using caller = new HttpsCaller(clock);
-  const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
-  apis.start(objects, life.signal);
-  new AvailabilityChecks(around).start(life.signal);
+  const { objects, life } = startChecks(clock, caller);
   const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
   const put = (name: string, more: Draft<APIService["spec"]>): void =>
     void objects.put(
@@ -99,3 +92,58 @@ test("APIService: the condition Available follows Services and EndpointSlices", 
   assert.deepEqual(await conditionOf("v1.remote"), ["Available", "False", "EndpointsNotFound"]);
   life.abort();
 });
+
+describe("APIService: how many discovery checks are made at once", () => {
+  type Answer = Promise<HttpsAnswer>;
+  const passed: HttpsAnswer = { code: 200, headers: {}, body: Buffer.alloc(0) };
+  const rows: { name: string; first: () => Answer; calls: number }[] = [
+    {
+      name: "one when it passes",
+      first: () => Promise.resolve(passed),
+      calls: 1,
+    },
+    {
+      name: "five when the first fails, and one success makes it Available",
+      first: () => Promise.reject(new Error("connection refused")),
+      calls: 5,
+    },
+    {
+      name: "five when the first is late, and one success makes it Available",
+      first: () => new Promise(() => undefined),
+      calls: 5,
+    },
+  ];
+  test.each(rows)("$name", async ({ first, calls }) => {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    let made = 0;
+    const caller = { call: (): Answer => (++made === 1 ? first() : Promise.resolve(passed)) };
+    const { objects, life } = startChecks(clock, caller);
+    objects.put(serviceKind, service());
+    objects.put(endpointSliceKind, {
+      ...slice(true, "https"),
+      metadata: { name: "s-1", namespace: "n", labels: { "kubernetes.io/service-name": "s" } },
+    });
+    const metadata = { name: "v1.remote" };
+    const reference = { name: "s", namespace: "n", port: 443 };
+    const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
+    const remote = { metadata, spec: { ...spec, service: reference, insecureSkipTLSVerify: true } };
+    objects.put(apiServiceKind, completed(apiServiceKind, remote));
+    await clock.advance(1_000);
+    assert.equal(made, calls);
+    const [condition] = objects.get(apiServiceKind, "", "v1.remote")?.status?.conditions ?? [];
+    assert.deepEqual([condition?.type, condition?.status], ["Available", "True"]);
+    life.abort();
+  });
+});
+
+function startChecks(clock: VirtualClock, caller: Pick<HttpsCaller, "call">) {
+  const objects = new MemoryObjects();
+  const random = seededRandom(1);
+  const life = new AbortController();
+  const services = new ServiceResolver(objects, random, life.signal);
+  const apis = new RemoteApis(services, () => undefined);
+  const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
+  apis.start(objects, life.signal);
+  new AvailabilityChecks(around).start(life.signal);
+  return { objects, life };
+}

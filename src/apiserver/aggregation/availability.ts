@@ -3,8 +3,8 @@
  * are. Others are checked when they, their Service or its EndpointSlices change, when a request could
  * not be handed on, every CHECK_MS, and after a failed discovery check with growing waits.
  *
- * A discovery check asks the API's own discovery path. It has CHECK_TIMEOUT_MS, is made up to TRIES
- * times at once (endpoints are chosen at random), and one success is enough.
+ * A discovery check asks the API's own discovery path. It has CHECK_TIMEOUT_MS. One success is enough: when
+ * the first try has failed or is late, up to TRIES are under way at once (endpoints are chosen at random).
  */
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
@@ -14,6 +14,7 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -34,6 +35,8 @@ import { AGGREGATOR, userHeaders } from "./user-headers.ts";
 const CHECK_MS = 30_000;
 const CHECK_TIMEOUT_MS = 5_000;
 const TRIES = 5;
+/** The other tries begin this long after the first at the latest. */
+const LATE_MS = 500;
 const RETRY = { baseMs: 5, capMs: 30_000 } as const;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -41,7 +44,7 @@ export interface AvailabilityOptions {
   readonly objects: Objects;
   readonly apis: RemoteApis;
   readonly services: ServiceResolver;
-  readonly caller: HttpsCaller;
+  readonly caller: Pick<HttpsCaller, "call">;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -168,9 +171,11 @@ export class AvailabilityChecks {
     return whyUnavailable(api.service, { service, slices }) ?? (await this.#ask(api));
   }
 
-  /** One of several tries at once is enough. */
   async #ask(api: RemoteApi): Promise<Availability> {
-    const tries = Array.from({ length: TRIES }, () => this.#askOnce(api));
+    const first = this.#askOnce(api);
+    if (await this.#isInTime(first)) return PASSED;
+    const others = Array.from({ length: TRIES - 1 }, () => this.#askOnce(api));
+    const tries = [first, ...others];
     try {
       await Promise.any(tries);
       return PASSED;
@@ -178,6 +183,15 @@ export class AvailabilityChecks {
       const all = error instanceof AggregateError ? error.errors : [error];
       return unavailable("FailedDiscoveryCheck", messageOf(all.at(-1)));
     }
+  }
+
+  /** False when the try fails, or is not done after LATE_MS. */
+  async #isInTime(first: Promise<void>): Promise<boolean> {
+    const inTime = withTimeout(this.#options.clock, LATE_MS, () => first, this.#signal);
+    return await inTime.then(
+      () => true,
+      () => false,
+    );
   }
 
   async #askOnce(api: RemoteApi): Promise<void> {

@@ -16,7 +16,8 @@ export const doctorCommand: Command = {
   run: async (args) => {
     const parser = new Parser("k8ts doctor")
       .description("Says whether the store of a data directory is sound. Changes nothing.")
-      .option("--data <dir>", "the data directory", defaultDataDir());
+      .option("--data <dir>", "the data directory", defaultDataDir())
+      .addHelpText("after", "\nExamples:\n  k8ts doctor\n  k8ts doctor --data ./cluster");
     const parsed = parseFlags(parser, args, (flags) => String(flags.data));
     if ("exitCode" in parsed) return parsed.exitCode;
     const dataDir = parsed.config;

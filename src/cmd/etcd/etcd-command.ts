@@ -40,10 +40,18 @@ export const etcdCommand: Command = {
   },
 };
 
+const EXAMPLES = `
+Examples:
+  k8ts etcd status
+  k8ts etcd member list --output json
+  k8ts etcd snapshot save etcd.snapshot`;
+
 function taskOf(args: readonly string[]): Task {
-  const parser = quiet(new Parser("k8ts etcd")).description(
-    "The etcd of a cluster: that of `k8ts up --etcd managed` on this machine, or that of --etcd-servers.",
-  );
+  const parser = quiet(new Parser("k8ts etcd"))
+    .description(
+      "The etcd of a cluster: that of `k8ts up --etcd managed` on this machine, or that of --etcd-servers.",
+    )
+    .addHelpText("after", EXAMPLES);
   let task: Task | undefined;
   const action = (
     under: Parser,

@@ -33,6 +33,11 @@ Commands:
   save IMAGE… -o FILE      write images to an OCI archive
   build DIR -t NAME        make an image from the files of a folder
 
+Examples:
+  k8ts image build ./app -t shop/app:1
+  docker save shop/web:2 | k8ts image import -
+  k8ts image ls --output json
+
 \`k8ts image COMMAND --help\` explains a command.
 `;
 

@@ -23,8 +23,8 @@ import {
 } from "#client/transport.ts";
 import type { TurnLimit } from "#lib/async/turn-limit.ts";
 
-/** Some milliseconds if all of them have to be parsed; informers let other work run after each. */
-const EVENTS_PER_PULL = 50;
+/** A millisecond or two if all of them have to be parsed; informers let other work run after each event. */
+const EVENTS_PER_PULL = 16;
 /** Of one list or event from another API server. */
 const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 /** Heartbeats and elections have deadlines: they do not wait for their turn. */

@@ -95,8 +95,14 @@ function joinParser(): Parser {
       "--control-plane",
       "make it a machine of the control plane; takes the flags of `k8ts up`, too",
     )
-    .option("--certificate-key <key>", "decrypts the cluster's keys, which are handed over");
+    .option("--certificate-key <key>", "decrypts the cluster's keys, which are handed over")
+    .addHelpText("after", EXAMPLES);
 }
+
+const EXAMPLES = `
+Examples:
+  k8ts join https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:PIN
+  k8ts join https://10.0.0.1:6443 --token TOKEN --ca-cert-hash sha256:PIN --control-plane --certificate-key KEY`;
 
 function flagsOf(args: readonly string[]): JoinFlags {
   const parser = parseArguments(joinParser(), args);

@@ -67,7 +67,8 @@ function leaveParser(): Parser {
       "Takes this machine out of the control plane of its cluster, and removes the cluster's data from it.",
     )
     .option("--data <dir>", "its data directory", defaultDataDir())
-    .option("--force", "clean up here even if the cluster cannot be reached");
+    .option("--force", "clean up here even if the cluster cannot be reached")
+    .addHelpText("after", "\nExamples:\n  k8ts leave\n  k8ts leave --data ./cluster --force");
 }
 
 /** A cluster with an embedded store has no other member that could continue. */

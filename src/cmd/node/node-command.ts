@@ -21,6 +21,11 @@ Commands:
   partition NAME     cut it off from the network; --heal ends that
   slow NAME          --delay 100ms, --loss 1%, --rate 10mbit for what is sent to it; nothing ends that
 
+Examples:
+  k8ts node add
+  k8ts node stop node-2
+  k8ts node slow node-2 --delay 100ms --loss 1%
+
 \`k8ts node COMMAND --help\` explains a command.
 `;
 

@@ -46,10 +46,16 @@ interface SaveFlags extends PlaceFlags {
   readonly keep?: number;
 }
 
+const EXAMPLES = `
+Examples:
+  k8ts snapshot save before-upgrade.snapshot
+  k8ts snapshot save --every 1h --keep 24
+  k8ts snapshot restore before-upgrade.snapshot`;
+
 function taskOf(args: readonly string[]): Task {
-  const parser = quiet(new Parser("k8ts snapshot")).description(
-    "Snapshots of a cluster's store. A cluster may run on it while one is saved.",
-  );
+  const parser = quiet(new Parser("k8ts snapshot"))
+    .description("Snapshots of a cluster's store. A cluster may run on it while one is saved.")
+    .addHelpText("after", EXAMPLES);
   let task: Task | undefined;
   const action = (name: string, what: string): Parser =>
     quiet(parser.command(name)).description(what);

@@ -65,10 +65,17 @@ function lineOf({ revision, committedAtMs, keys }: RevisionRecord): string {
   return `${revision}\t${committed}\t${keys.join(",")}`;
 }
 
+const EXAMPLES = `
+Examples:
+  k8ts store copy --from ~/.k8ts --to https://10.0.0.1:2379
+  k8ts store revisions --from 500 --limit 20`;
+
 function readTask(args: readonly string[]): Task {
   const quiet = (parser: Parser): Parser =>
     parser.exitOverride().configureOutput({ outputError: () => undefined });
-  const parser = quiet(new Parser("k8ts store"));
+  const parser = quiet(new Parser("k8ts store"))
+    .description("Moves a cluster to another store, and shows what its store keeps.")
+    .addHelpText("after", EXAMPLES);
   let task: Task | undefined;
   addEtcdTlsFlags(
     quiet(parser.command("copy"))

@@ -34,6 +34,10 @@ Commands:
   list               list tokens
   delete TOKEN…      delete tokens, by their identifier or whole
 
+Examples:
+  k8ts token create --print-join-command
+  k8ts token list --output json
+
 \`k8ts token COMMAND --help\` explains a command.
 `;
 

@@ -48,8 +48,8 @@ const HOST = "in-process";
  * follows from them some milliseconds of work. With more, requests from outside wait longer while a
  * cluster is busy.
  */
-const CALLS_PER_TURN = 8;
-const ANSWERS_PER_TURN = 16;
+const CALLS_PER_TURN = 5;
+const ANSWERS_PER_TURN = 8;
 
 export const upCommand: Command = {
   name: "up",
@@ -115,7 +115,7 @@ async function runInForeground(
   const surroundings = processSurroundings(server, write);
   refuseSecondCluster(server.dataDir);
   const marks = networkMarks(server.dataDir);
-  const isOffline = withNode.node && (await ensureOfflineLink(marks));
+  const isOffline = withNode.node && (await ensureOfflineLink(marks, surroundings.clock, signal));
   if (isOffline) note(`the machine has no network: pods find it at ${OFFLINE_ADDRESS}`);
   try {
     await runCluster(withNode, surroundings, { report, remember }, signal);

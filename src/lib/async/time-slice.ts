@@ -15,7 +15,7 @@ import { microtasksDone } from "./microtasks-done.ts";
 import { nextTurn } from "./next-turn.ts";
 
 /** Short compared with network latency, long compared with the cost of a turn. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 
 export class TimeSlice {
   readonly #clock: Clock;

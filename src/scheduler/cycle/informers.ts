@@ -35,7 +35,7 @@ import {
 } from "#scheduler/plugins/volumes/node-volume-limits.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 /** Pods that have ended hold nothing. */
 const LIVING_PODS = "status.phase!=Succeeded,status.phase!=Failed";
 

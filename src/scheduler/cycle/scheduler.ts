@@ -42,7 +42,7 @@ import {
 import type { SchedulerEvents } from "./scheduler-events.ts";
 import { errorFailure, type Failure, nodeFailure, putBackFailed } from "./scheduling-failure.ts";
 
-const SLICE_MS = 4;
+const SLICE_MS = 3;
 const SLICE_PODS_MAX = 200;
 const BINDINGS_MAX = 256;
 /** In how many of a hundred attempts the durations of single plugins are measured. */

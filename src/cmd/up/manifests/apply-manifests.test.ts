@@ -6,11 +6,15 @@ import { afterEach, beforeEach, test } from "vitest";
 import type { Kind } from "#api/kind.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 import { applyManifests, FIELD_MANAGER } from "./apply-manifests.ts";
 import { readInventory } from "./manifest-inventory.ts";
 
-const KINDS: Readonly<Record<string, Kind>> = { ConfigMap: configMapKind, Secret: secretKind };
+const KINDS: Readonly<Record<string, Kind>> = {
+  ...{ ConfigMap: configMapKind, Secret: secretKind, Namespace: namespaceKind },
+};
 const signal = new AbortController().signal;
 
 let folder: string;
@@ -69,6 +73,26 @@ test("k8ts up --manifests: an object that another client recreated is not pruned
   await rm(join(folder, "a.yaml"));
   assert.deepEqual(await pass(cluster), []);
   assert.deepEqual(await values(cluster), { one: "own" });
+});
+
+test("k8ts up --manifests: a Namespace with nothing but a name, of which no field is owned, is pruned, but not one of that name that another client recreated", async () => {
+  await using cluster = await startCluster();
+  const manifest = (name: string): string =>
+    `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`;
+  await write("a.yaml", manifest("shop"));
+  await write("b.yaml", manifest("other"));
+  assert.deepEqual(await pass(cluster), []);
+  assert.deepEqual(await pass(cluster), []);
+  await cluster.client.delete(namespaceKind, { name: "other" });
+  await cluster.settle();
+  const anew = { apiVersion: "v1", kind: "Namespace", metadata: { name: "other" } };
+  assert.ok((await cluster.client.create(namespaceKind, completed(namespaceKind, anew))).ok);
+  await rm(join(folder, "a.yaml"));
+  await rm(join(folder, "b.yaml"));
+  assert.deepEqual(await pass(cluster), []);
+  await cluster.settle();
+  const names = cluster.names(namespaceKind);
+  assert.deepEqual([names.includes("shop"), names.includes("other")], [false, true]);
 });
 
 function write(file: string, text: string): Promise<void> {

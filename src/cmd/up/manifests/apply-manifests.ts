@@ -5,7 +5,8 @@
  * Promises:
  * 1. The inventory names an object before it is applied, so that nothing is forgotten by a crash.
  * 2. Objects of a file that cannot be read, or that could not be applied, are not removed.
- * 3. Only objects that this applier still owns fields of are removed.
+ * 3. Only objects that this applier still owns fields of are removed, and those that it never owned a
+ *    field of (a Namespace with nothing but a name) if they are the same object by their uid.
  */
 import type { Kind, KubeObject } from "#api/kind.ts";
 import type { Client } from "#client/client.ts";
@@ -39,7 +40,8 @@ export async function applyManifests(
   const kept = new Set([...manifests.faults.keys(), ...unknown.map(({ file }) => file)]);
   const ids = new Set(wanted.map(({ applied }) => idOf(applied)));
   const others = before.objects.filter((one) => !ids.has(idOf(one)));
-  const named = wanted.map(({ applied }) => applied);
+  const uids = new Map(before.objects.map((one) => [idOf(one), one.uid]));
+  const named = wanted.map(({ applied }) => withUid(applied, uids.get(idOf(applied))));
   if (wanted.length === 0 && others.length === 0 && kept.size === 0) {
     if (before.faults.length > 0)
       await writeInventory(client, inventory, { objects: [], faults: [] }, signal);
@@ -53,10 +55,11 @@ export async function applyManifests(
         `${file}: no matches for kind "${object.kind}" in version "${object.apiVersion}"`,
     ),
   ];
-  for (const one of wanted) {
+  for (const [index, one] of wanted.entries()) {
     const { applied } = one;
-    const why = await applyOne(client, one, signal);
-    if (why !== undefined) faults.push(`${applied.file}: ${describe(applied)}: ${why}`);
+    const result = await applyOne(client, one, signal);
+    if (result.ok) named[index] = withUid(applied, uidIfNotOwned(result.value));
+    else faults.push(`${applied.file}: ${describe(applied)}: ${result.why}`);
   }
   const left: AppliedObject[] = [];
   for (const one of others.toReversed()) {
@@ -110,21 +113,40 @@ async function applyOne(
   client: Client,
   { applied, kind, object }: Wanted,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Applied> {
   const { namespace, name } = applied;
   const key = kind.scope === "Cluster" ? { name } : { namespace, name };
   try {
     const result = await client.patch(kind, key, "apply", object, { force: true }, signal);
-    return result.ok ? undefined : result.status.message;
+    return result.ok ? result : { ok: false, why: result.status.message ?? "refused" };
   } catch (error) {
     signal.throwIfAborted();
-    return messageOf(error);
+    return { ok: false, why: messageOf(error) };
   }
+}
+
+type Applied =
+  | { readonly ok: true; readonly value: KubeObject }
+  | { readonly ok: false; readonly why: string };
+
+function withUid(applied: AppliedObject, uid: string | undefined): AppliedObject {
+  return uid === undefined ? applied : { ...applied, uid };
+}
+
+function uidIfNotOwned(object: KubeObject): string | undefined {
+  return isOwned(object) ? undefined : object.metadata.uid;
+}
+
+/** Whether this applier owns a field of it. */
+function isOwned({ metadata: { managedFields = [] } }: KubeObject): boolean {
+  return managedFields.some(
+    ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
+  );
 }
 
 async function prune(
   { client, findKind }: ApplyOptions,
-  { apiVersion, kind: kindName, namespace, name }: AppliedObject,
+  { apiVersion, kind: kindName, namespace, name, uid: knownUid }: AppliedObject,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const kind = findKind(apiVersion, kindName);
@@ -133,11 +155,8 @@ async function prune(
   try {
     const found = await client.get(kind, key, signal);
     if (!found.ok) return found.status.code === 404 ? undefined : found.status.message;
-    const { managedFields = [], uid = "" } = found.value.metadata;
-    const isOurs = managedFields.some(
-      ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
-    );
-    if (!isOurs) return undefined;
+    const { uid = "" } = found.value.metadata;
+    if (!isOwned(found.value) && uid !== knownUid) return undefined;
     const gone = await client.delete(kind, key, { uid, propagation: "Background" }, signal);
     return gone.ok || gone.status.code === 404 ? undefined : gone.status.message;
   } catch (error) {

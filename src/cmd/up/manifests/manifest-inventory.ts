@@ -16,6 +16,8 @@ export interface AppliedObject {
   /** "" for kinds of the cluster. */
   readonly namespace: string;
   readonly name: string;
+  /** Of an object of which the applier owns no field, because its manifest has nothing but a name. */
+  readonly uid?: string;
 }
 
 interface Inventory {

@@ -38,7 +38,8 @@ function statusParser(): Parser {
     .description(
       "Shows whether a cluster runs. Exit code 0: it runs and is well, 1: something is wrong, 3: it does not run.",
     )
-    .option("--data <dir>", "its data directory", defaultDataDir());
+    .option("--data <dir>", "its data directory", defaultDataDir())
+    .addHelpText("after", "\nExamples:\n  k8ts status\n  k8ts status --output json");
   return addOutputFlag(parser);
 }
 
