@@ -20,8 +20,8 @@ export function readKey(view: View, key: string, atRevision: number | undefined)
 const COUNTED_KEY_COST = 1 / 32;
 
 /**
- * Yields after each `keysPerTurn` keys (many more where they are only counted), so that the caller can let other work run. The view must be
- * held meanwhile.
+ * Yields after each `keysPerTurn` keys (many more where they are only counted), so that the caller can let
+ * other work run. The view must be held meanwhile.
  */
 export function* readRange(
   view: View,
