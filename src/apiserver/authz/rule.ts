@@ -1,6 +1,7 @@
 /** RBAC rules: what one allows, and which of another's rules a set of rules covers. */
 import type { PolicyRule } from "#api/generated/rbac.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 /** Whether a rule lets the verb be used on the thing, whatever its name. */
@@ -25,7 +26,8 @@ export function missingRules(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): PolicyRule[] {
-  const single = wanted.flatMap(breakDown);
+  const other = wanted.filter((rule) => !held.some((holder) => jsonEqual(holder, rule)));
+  const single = other.flatMap(breakDown);
   return single.filter((rule) => !held.some((holder) => covers(holder, rule)));
 }
 
