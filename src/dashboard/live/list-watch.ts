@@ -14,8 +14,8 @@ import type { ApiAccess } from "../api-access.ts";
 import type { Followed } from "./messages.ts";
 
 const PAGE_SIZE = 1_000;
-/** A small one: something can be shown soon. */
-const FIRST_PAGE_SIZE = 500;
+/** As many rows as a screen has: they are shown before the rest is asked for. */
+const FIRST_PAGE_SIZE = 100;
 const RETRY_BASE_MS = 500;
 const RETRY_CAP_MS = 15_000;
 const ERROR_BYTES_MAX = 64 * 1024;
@@ -85,7 +85,7 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
   yield { type: "synced" };
   for (let goesOn = true; goesOn && !signal.aborted; ) {
     const query = { watch: "1", allowWatchBookmarks: "true", resourceVersion: revision };
-    const answer = await options.api.get(urlOf(options, query), options.accept, signal);
+    const answer = await options.api.watch(urlOf(options, query), options.accept, signal);
     if (answer.statusCode !== 200) await bodyOf(answer);
     goesOn = false;
     for await (const lines of readLines(answer as AsyncIterable<Buffer>)) {
