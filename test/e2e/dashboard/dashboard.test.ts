@@ -199,6 +199,21 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "related: a Deployment lists its ReplicaSets and pods, a pod leads to its node",
+    async () => {
+      await page.goto(`${server.origin}/object/apps/deployments/default/web?tab=related`);
+      const pods = page.getByRole("region", { name: "Pods", exact: true });
+      const replicaSets = page.getByRole("region", { name: "ReplicaSets", exact: true });
+      await replicaSets.getByRole("link", { name: /^web-/ }).first().waitFor();
+      await pods.getByRole("link", { name: /^web-/ }).first().click();
+      await page.getByRole("tab", { name: "related" }).click();
+      await page.getByRole("link", { name: /^Node / }).click();
+      await page.getByRole("button", { name: "Drain" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "drain: the preview names what happens to each pod, then the node is cordoned and emptied",
     async () => {
       await page.goto(`${server.origin}/list/core/nodes`);
@@ -352,6 +367,7 @@ const VIEWS = [
   "/object/apps/deployments/default/web?tab=edit",
   "/object/apps/deployments/default/web?tab=events",
   "/object/apps/deployments/default/web?tab=history",
+  "/object/apps/deployments/default/web?tab=related",
   "/object/core/secrets/default/password?tab=yaml",
   "/object/core/configmaps/default/missing",
   "/terminal/default/missing?container=web&mode=debug",
