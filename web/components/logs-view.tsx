@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { PodObject } from "../models/kube-object.ts";
 import { plainText } from "../models/plain-text.ts";
 import { openApi } from "../state/api.ts";
+import { replaceQuery } from "../state/use-location.ts";
 import { Problem } from "./problem.tsx";
 
 const LINES_MAX = 5_000;
@@ -13,11 +14,13 @@ const TAIL_LINES = 500;
 const LINE_LENGTH_MAX = 10_000;
 const SHOW_EVERY_MS = 200;
 /** No container has this name. */
-const ALL = "";
+const ALL = "*";
 
 export function LogsView({ pod }: { readonly pod: PodObject }) {
   const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-  const [container, setContainer] = useState(pod.spec?.containers?.[0]?.name ?? "");
+  const [container, setContainer] = useState(
+    new URLSearchParams(location.search).get("container") ?? pod.spec?.containers?.[0]?.name ?? ALL,
+  );
   const [isPrevious, setPrevious] = useState(false);
   const [search, setSearch] = useState("");
   const names = container === ALL ? containers.map(({ name }) => name) : [container];
@@ -35,7 +38,10 @@ export function LogsView({ pod }: { readonly pod: PodObject }) {
         <select
           aria-label="Container"
           value={container}
-          onChange={({ currentTarget }) => setContainer(currentTarget.value)}
+          onChange={({ currentTarget: { value } }) => {
+            setContainer(value);
+            replaceQuery("container", value);
+          }}
         >
           {containers.map(({ name }) => (
             <option key={name} value={name}>
