@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
@@ -17,7 +17,8 @@ import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { missingProgram } from "../tools/debian-packages.ts";
-import { scroll, tabMb, trafficDuring } from "./dashboard/tab.ts";
+import { serveBarePage } from "./dashboard/bare-page.ts";
+import { firstView, frameMs95, scroll, tabMb, trafficDuring } from "./dashboard/tab.ts";
 import { cpuMs, launcherMs, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import { copyDeployments } from "./scale/copy-deployments.ts";
@@ -28,6 +29,8 @@ export const name = "dashboard";
 const LAUNCHER = fileURLToPath(new URL("../k8ts", import.meta.url));
 
 const CHANGES_PER_SECOND = 500;
+/** The first node of the overview. */
+const FIRST_VIEW = "main .nodes li";
 const FIRST_VIEW_MS = 1_000;
 const FRAME_MS = 20;
 const TRAFFIC_KB = 200;
@@ -62,7 +65,7 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     const kubeconfig = join(data, "kubeconfig");
     using transport = transportTo(kubeconfig);
     const client = clientOver(transport);
-    yield* ofOneTab({ client, kubeconfig, quick, progress }, signal);
+    yield* ofOneTab({ client, kubeconfig, quick, pods, progress }, signal);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -97,31 +100,30 @@ interface Parts {
   readonly client: Client;
   readonly kubeconfig: string;
   readonly quick: boolean;
+  readonly pods: number;
   readonly progress: BenchOptions["progress"];
 }
 
 async function* ofOneTab(
-  { client, kubeconfig, quick, progress }: Parts,
+  { client, kubeconfig, quick, pods, progress }: Parts,
   signal: AbortSignal,
 ): AsyncIterable<Row> {
   const windowMs = quick ? 3_000 : 10_000;
   using dashboard = await startDashboard(kubeconfig);
-  const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
   const done = new AbortController();
   const changing = changePods(client, AbortSignal.any([signal, done.signal]));
+  progress("a bare page");
+  const bare = await ofBarePage(pods, windowMs);
+  const browser = await startBrowser();
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-    page.setDefaultTimeout(120_000);
+    const page = await openTab(browser);
     const session = await page.context().newCDPSession(page);
     await session.send("Network.enable");
     progress("first view");
     const openMs = performance.now();
-    await page.goto(dashboard.url);
-    await page.locator("main .nodes li").first().waitFor();
-    yield row("first view", performance.now() - openMs, "ms", FIRST_VIEW_MS);
+    const firstViewMs = await firstView(page, dashboard.url, FIRST_VIEW);
+    yield row("first view", firstViewMs, "ms", FIRST_VIEW_MS);
+    yield { name: "… of a bare page", value: bare.firstViewMs, unit: "ms" };
     progress("overview: pods are counted");
     let beforeMs = cpuMs(dashboard.pid);
     await page.getByText("are counted so far").waitFor({ state: "detached" });
@@ -155,9 +157,8 @@ async function* ofOneTab(
     const list = await trafficDuring(session, async () => {
       frames.push(...(await scroll(page, PX_PER_FRAME, windowMs)));
     });
-    frames.sort((a, b) => a - b);
-    const p95 = frames[Math.floor(frames.length * 0.95)] ?? Number.NaN;
-    yield row("scrolling: 95 % of frames within", p95, "ms", FRAME_MS);
+    yield row("scrolling: 95 % of frames within", frameMs95(frames), "ms", FRAME_MS);
+    yield { name: "… of a bare page", value: bare.frameMs95, unit: "ms" };
     yield row("scrolling: to the browser", list.bytesPerSecond / 1024, "KB a second", TRAFFIC_KB);
     yield row("scrolling: processor time of the server", percent(), "% of a core", SERVER_PERCENT);
     yield row("memory of the tab", await tabMb(await browser.newBrowserCDPSession()), "MB", TAB_MB);
@@ -167,6 +168,32 @@ async function* ofOneTab(
   } finally {
     done.abort();
     await changing;
+    await browser.close();
+  }
+}
+
+async function startBrowser(): Promise<Browser> {
+  return await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+}
+
+async function openTab(browser: Browser): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  page.setDefaultTimeout(120_000);
+  return page;
+}
+
+/** In a browser of its own, as the dashboard's. */
+async function ofBarePage(
+  rows: number,
+  ms: number,
+): Promise<{ readonly firstViewMs: number; readonly frameMs95: number }> {
+  using bare = await serveBarePage(rows);
+  const browser = await startBrowser();
+  try {
+    const page = await openTab(browser);
+    const firstViewMs = await firstView(page, bare.url, FIRST_VIEW);
+    return { firstViewMs, frameMs95: frameMs95(await scroll(page, PX_PER_FRAME, ms)) };
+  } finally {
     await browser.close();
   }
 }

@@ -28,6 +28,33 @@ export async function trafficDuring(
   return { bytesPerSecond: bytes / seconds };
 }
 
+/**
+ * Opens a page; answers after how many milliseconds an element was drawn. The page itself says it, because
+ * playwright-core looks at growing intervals only.
+ */
+export async function firstView(page: Page, url: string, selector: string): Promise<number> {
+  await page.addInitScript(`globalThis.drawnMs = new Promise((resolve) => {
+    const look = () => {
+      if (document.querySelector(${JSON.stringify(selector)}) === null) return;
+      observer.disconnect();
+      // The frame with the element is on its way when the next one begins.
+      const drawn = () => resolve(performance.timeOrigin + performance.now());
+      requestAnimationFrame(() => requestAnimationFrame(drawn));
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(document, { childList: true, subtree: true });
+  })`);
+  const startMs = performance.timeOrigin + performance.now();
+  await page.goto(url);
+  return (await page.evaluate<number>("globalThis.drawnMs")) - startMs;
+}
+
+/** The length that 95 % of frames do not exceed. */
+export function frameMs95(frames: readonly number[]): number {
+  const ordered = frames.toSorted((a, b) => a - b);
+  return ordered[Math.floor(ordered.length * 0.95)] ?? Number.NaN;
+}
+
 /** Scrolls the list that is shown for a while; answers the length of each frame in milliseconds. */
 export async function scroll(page: Page, pxPerFrame: number, ms: number): Promise<number[]> {
   // As text, because the page's globals are not those of this program.

@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { AuthenticatedAgents, type ConnectionUse } from "#client/authenticated-agents.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import { TransportError } from "#client/transport.ts";
@@ -26,6 +26,8 @@ const ANSWER_HEADERS = [
 ];
 const UPGRADE_HEADERS = ["sec-websocket-key", "sec-websocket-version"];
 const USER_AGENT = "k8ts-dashboard";
+/** As many as a page needs at first: nodes, namespaces, and the two documents of discovery. */
+const CONNECTIONS_AHEAD = 4;
 
 export class ApiAccess implements Disposable {
   readonly #connection: Connection;
@@ -40,10 +42,28 @@ export class ApiAccess implements Disposable {
     this.#agents[Symbol.dispose]();
   }
 
-  /** A GET whose answer is read by the dashboard itself. Rejects only if there is no answer. */
+  /**
+   * A GET whose answer is read by the dashboard itself, over a connection that is kept. Rejects only if there
+   * is no answer.
+   */
   async get(path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const options = await this.#options("GET", { accept }, "requests");
+    return await this.#answer(path, { ...options, signal }, "", signal);
+  }
+
+  /** A GET whose answer goes on until the server or the signal ends it. */
+  async watch(path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> {
     const options = await this.#options("GET", { accept }, "watches");
     return await this.#answer(path, { ...options, signal }, "", signal);
+  }
+
+  /** Opens connections that the first requests then find open. What fails, they will report. */
+  async connectAhead(signal: AbortSignal): Promise<void> {
+    const connect = async (): Promise<void> => {
+      const answer = await this.get("/livez", "*/*", signal);
+      await finished(answer.resume());
+    };
+    await Promise.allSettled(Array.from({ length: CONNECTIONS_AHEAD }, connect));
   }
 
   /** A POST whose answer is read by the dashboard itself. Rejects only if there is no answer. */
@@ -63,11 +83,13 @@ export class ApiAccess implements Disposable {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(this.#connection.server + path, options, resolve);
-      outgoing.on("error", (error) =>
-        reject(
-          signal.aborted ? signal.reason : new TransportError(error.message, { cause: error }),
-        ),
-      );
+      outgoing.on("error", (error: NodeJS.ErrnoException) => {
+        // The server closed the kept connection meanwhile: it has not seen the request.
+        const wasClosed = outgoing.reusedSocket && error.code === "ECONNRESET" && body === "";
+        if (signal.aborted) reject(signal.reason);
+        else if (wasClosed) resolve(this.#answer(path, options, body, signal));
+        else reject(new TransportError(error.message, { cause: error }));
+      });
       outgoing.end(body);
     });
   }

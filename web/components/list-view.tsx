@@ -4,11 +4,13 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Followed, TableView } from "../../src/dashboard/live/messages.ts";
+import { orderOf, orderText } from "../models/order-query.ts";
 import { collectionPath, type Resource } from "../models/resources.ts";
 import { shownColumns } from "../models/shown-columns.ts";
 import { windowFor } from "../models/window-for.ts";
 import { useTable } from "../state/use-live.ts";
 import { type Place, replaceQuery } from "../state/use-location.ts";
+import { focusRow } from "./focus-row.ts";
 import { ObjectTable } from "./object-table.tsx";
 import { Problem } from "./problem.tsx";
 
@@ -26,8 +28,8 @@ export function ListView({
   const [filter, setFilter] = useState(place.query.get("filter") ?? "");
   const [labels, setLabels] = useState(place.query.get("labels") ?? "");
   const [fields, setFields] = useState(place.query.get("fields") ?? "");
-  const [isWide, setWide] = useState(false);
-  const [order, setOrder] = useState<TableView["order"]>(undefined);
+  const [isWide, setWide] = useState(place.query.has("wide"));
+  const [order, setOrder] = useState<TableView["order"]>(orderOf(place.query.get("order") ?? ""));
   const [offset, setOffset] = useState(0);
   const followed: Followed = {
     path: collectionPath(resource, namespace),
@@ -57,11 +59,23 @@ export function ListView({
             setOffset(0);
             replaceQuery("filter", value);
           }}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowDown" && focusRow(document.querySelector("main"), 1))
+              event.preventDefault();
+          }}
         />
         <Selector name="labels" label="Label selector" value={labels} change={setLabels} />
         <Selector name="fields" label="Field selector" value={fields} change={setFields} />
         <label>
-          <input type="checkbox" checked={isWide} onChange={() => setWide(!isWide)} /> wide
+          <input
+            type="checkbox"
+            checked={isWide}
+            onChange={() => {
+              setWide(!isWide);
+              replaceQuery("wide", isWide ? "" : "1");
+            }}
+          />{" "}
+          wide
         </label>
         <span role="status">
           {table === undefined
@@ -83,7 +97,11 @@ export function ListView({
         <ObjectTable
           key={followed.path}
           {...{ resource, columns, rows: table.rows, offset: table.offset, count: table.matched }}
-          {...{ order, setOrder }}
+          order={order}
+          setOrder={(next) => {
+            setOrder(next);
+            replaceQuery("order", orderText(next));
+          }}
           look={(first, end) => {
             const asked = windowFor({ first, end, offset, limit: WINDOW_ROWS });
             if (asked !== offset) setOffset(asked);

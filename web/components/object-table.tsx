@@ -13,6 +13,7 @@ import { objectLink, type Resource } from "../models/resources.ts";
 import type { ShownColumn } from "../models/shown-columns.ts";
 import { DashboardContext } from "../state/dashboard-context.ts";
 import { useNow } from "../state/use-now.ts";
+import { focusRow } from "./focus-row.ts";
 import { Link } from "./link.tsx";
 
 const ROW_PX = 32;
@@ -61,6 +62,10 @@ export function ObjectTable(props: ObjectTableProps) {
       class="grid"
       aria-label={`Objects of kind ${resource.kind}`}
       onScroll={seen}
+      onKeyDown={(event) => {
+        const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : undefined;
+        if (step !== undefined && focusRow(scroller.current, step)) event.preventDefault();
+      }}
     >
       <table aria-rowcount={count}>
         <colgroup>

@@ -13,6 +13,7 @@ import { Link } from "./link.tsx";
 import { LogsView } from "./logs-view.tsx";
 import { ObjectSummary } from "./object-summary.tsx";
 import { Problem } from "./problem.tsx";
+import { RelatedView } from "./related-view.tsx";
 import { YamlView } from "./yaml-view.tsx";
 
 export function ObjectView(props: {
@@ -72,7 +73,7 @@ function tabsFor({ group, plural, verbs }: Resource): readonly string[] {
   const edit = verbs.includes("update") ? ["edit"] : [];
   const isNode = group === "" && plural === "nodes";
   return [
-    ...["summary", "yaml", ...edit, "events"],
+    ...["summary", "yaml", ...edit, "events", "related"],
     ...(isPod ? ["logs"] : []),
     ...(isPod || isNode ? ["usage"] : []),
     ...(revisionSource({ group, plural }) === undefined ? [] : ["history"]),
@@ -97,6 +98,8 @@ function Tab(props: {
       );
     case "events":
       return <EventsOf object={object} />;
+    case "related":
+      return <RelatedView resource={resource} object={object} />;
     case "logs":
       return <LogsView pod={object as PodObject} />;
     case "usage":

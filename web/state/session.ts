@@ -15,7 +15,7 @@ export async function login(): Promise<LoginState> {
   const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (token !== undefined) {
     history.replaceState(null, "", location.pathname + location.search);
-    await loginWith(token);
+    if ((await loginWith(token)) === undefined) return { loggedIn: true, by: "link" };
   }
   const answer = await fetch("/session", { headers: csrfHeader() });
   const { loginBy: by } = (await answer.json()) as { readonly loginBy: LoginState["by"] };

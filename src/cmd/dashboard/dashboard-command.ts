@@ -45,6 +45,7 @@ export const dashboardCommand: Command = {
     process.stdout.write(`The dashboard of ${connection.server} is at\n\n  ${url}\n\n`);
     process.stdout.write("The link works once, within five minutes. Ctrl+C ends the dashboard.\n");
     if (opensBrowser) openBrowser(url);
+    void api.connectAhead(signal);
     await untilAborted(signal);
     return 0;
   },

@@ -14,11 +14,12 @@ import type { ApiAccess } from "../api-access.ts";
 import type { Followed } from "./messages.ts";
 
 const PAGE_SIZE = 1_000;
-/** A small one: something can be shown soon. */
-const FIRST_PAGE_SIZE = 500;
+/** As many rows as a screen has: they are shown before the rest is asked for. */
+const FIRST_PAGE_SIZE = 100;
 const RETRY_BASE_MS = 500;
 const RETRY_CAP_MS = 15_000;
 const ERROR_BYTES_MAX = 64 * 1024;
+const BODY_BYTES_MIN = 64 * 1024;
 
 export interface ListWatchOptions extends Followed {
   readonly api: ApiAccess;
@@ -66,27 +67,12 @@ class Refused extends Error {
 }
 
 async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGenerator<Change> {
-  let revision = "";
-  let next = "";
-  let isFirst = true;
-  const { fields } = options;
-  const readPage = createFieldReader(fields === true ? true : { metadata: true, ...fields });
-  do {
-    const limit = String(isFirst ? FIRST_PAGE_SIZE : PAGE_SIZE);
-    const page = { limit, ...(next === "" ? {} : { continue: next }) };
-    const answer = await options.api.get(urlOf(options, page), options.accept, signal);
-    const value = readPage(await bodyOf(answer)) as ListAnswer;
-    yield { type: "page", isFirst, value };
-    const { metadata } = value;
-    revision = metadata?.resourceVersion ?? "";
-    next = metadata?.continue ?? "";
-    isFirst = false;
-  } while (next !== "");
+  let revision = yield* list(options, signal);
   yield { type: "synced" };
   for (let goesOn = true; goesOn && !signal.aborted; ) {
     const query = { watch: "1", allowWatchBookmarks: "true", resourceVersion: revision };
-    const answer = await options.api.get(urlOf(options, query), options.accept, signal);
-    if (answer.statusCode !== 200) await bodyOf(answer);
+    const answer = await options.api.watch(urlOf(options, query), options.accept, signal);
+    if (answer.statusCode !== 200) await new AnswerBody().read(answer);
     goesOn = false;
     for await (const lines of readLines(answer as AsyncIterable<Buffer>)) {
       for (const line of lines) {
@@ -101,6 +87,25 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
         yield { type: event.type === "DELETED" ? "delete" : "put", value: event.object };
       }
     }
+  }
+}
+
+/** Returns the revision that a watch goes on from. */
+async function* list(
+  options: ListWatchOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Change, string> {
+  const { fields } = options;
+  const readPage = createFieldReader(fields === true ? true : { metadata: true, ...fields });
+  const body = new AnswerBody();
+  for (let next = "", isFirst = true; ; isFirst = false) {
+    const limit = String(isFirst ? FIRST_PAGE_SIZE : PAGE_SIZE);
+    const page = { limit, ...(next === "" ? {} : { continue: next }) };
+    const answer = await options.api.get(urlOf(options, page), options.accept, signal);
+    const value = readPage(await body.read(answer)) as ListAnswer;
+    yield { type: "page", isFirst, value };
+    next = value.metadata?.continue ?? "";
+    if (next === "") return value.metadata?.resourceVersion ?? "";
   }
 }
 
@@ -132,20 +137,35 @@ function urlOf(options: ListWatchOptions, query: Readonly<Record<string, string>
   return `${path}?${all}`;
 }
 
-/** Throws Refused unless the code is 200. */
-async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const { statusCode: code = 0 } = answer;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (code !== 200 && bytes > ERROR_BYTES_MAX) break;
-    chunks.push(chunk);
+/**
+ * The bytes of an answer, until the next one is read: pages are megabytes, and the collector runs for every
+ * few of them that are allocated.
+ */
+class AnswerBody {
+  #bytes = Buffer.allocUnsafeSlow(BODY_BYTES_MIN);
+
+  /** Throws Refused unless the code is 200. */
+  async read(answer: IncomingMessage): Promise<Buffer> {
+    const { statusCode: code = 0 } = answer;
+    let length = 0;
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      if (code !== 200 && length + chunk.length > ERROR_BYTES_MAX) break;
+      this.#grow(length, chunk.length);
+      chunk.copy(this.#bytes, length);
+      length += chunk.length;
+    }
+    const body = this.#bytes.subarray(0, length);
+    if (code === 200) return body;
+    const message = statusMessage(body.toString("utf8"));
+    throw new Refused(code, message ?? `the API server answered ${code}`);
   }
-  const body = Buffer.concat(chunks);
-  if (code === 200) return body;
-  const message = statusMessage(body.toString("utf8"));
-  throw new Refused(code, message ?? `the API server answered ${code}`);
+
+  #grow(length: number, added: number): void {
+    if (length + added <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (length + added));
+    this.#bytes.copy(larger, 0, 0, length);
+    this.#bytes = larger;
+  }
 }
 
 function statusMessage(text: string): string | undefined {

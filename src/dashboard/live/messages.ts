@@ -17,6 +17,8 @@ export interface Followed {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** In a table: only rows of objects with an owner reference to this uid. */
+  readonly ownerUid?: string;
 }
 
 /** Ids are chosen by the page. */

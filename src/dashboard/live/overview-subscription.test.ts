@@ -23,13 +23,16 @@ test("overview: the first message has nodes, and comes before pods and Events ar
   const asked: string[] = [];
   const first = deferred<LiveMessage>();
   const nodes = deferred<IncomingMessage>();
+  const untilEnded = (): Promise<IncomingMessage> =>
+    new Promise((_, reject) =>
+      life.signal.addEventListener("abort", () => reject(new Error("ended"))),
+    );
   const api = {
+    watch: untilEnded,
     get: async (path: string) => {
       asked.push(path.split("?")[0]!);
       if (path.startsWith("/api/v1/nodes?limit")) return await nodes.promise;
-      return await new Promise<IncomingMessage>((_, reject) =>
-        life.signal.addEventListener("abort", () => reject(new Error("ended"))),
-      );
+      return await untilEnded();
     },
   };
   using clock = new VirtualClock();

@@ -81,7 +81,7 @@ export async function serveLive(
 
   function start(
     id: number,
-    { path, labelSelector, fieldSelector }: Followed,
+    { path, labelSelector, fieldSelector, ownerUid }: Followed,
     subscribe: (common: Parameters<typeof subscribeObjects>[0], end: AbortSignal) => Subscription,
   ): void {
     open.get(id)?.end.abort();
@@ -94,6 +94,7 @@ export async function serveLive(
     const selectors = {
       ...(labelSelector === undefined ? {} : { labelSelector }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(ownerUid === undefined ? {} : { ownerUid }),
     };
     const common = { ...options, ...selectors, id, path, send };
     open.set(id, { subscription: subscribe(common, end.signal), end });

@@ -3,7 +3,7 @@
  * four messages a second, never a new one before the last one was written to the socket.
  */
 import type { Clock } from "#lib/time/clock.ts";
-import { type Column, columnsOf, rowsOf, TABLE_FIELDS } from "../table/table-answer.ts";
+import { type Column, columnsOf, rowsOf, tableFields } from "../table/table-answer.ts";
 import { type Row, TableRows } from "../table/table-rows.ts";
 import { type Change, type ListWatchOptions, listWatch } from "./list-watch.ts";
 import { itemsOf, remainingOf, uidOf } from "./live-objects.ts";
@@ -35,7 +35,7 @@ export function subscribeTable(
   firstView: TableView,
   signal: AbortSignal,
 ): Subscription {
-  const { id, clock, send } = options;
+  const { id, clock, send, ownerUid } = options;
   const rows = new TableRows();
   let columns: readonly Column[] = [];
   let view = firstView;
@@ -61,8 +61,8 @@ export function subscribeTable(
           rows.clear();
           columns = columnsOf(change.value);
         }
-        rows.putAll(rowsOf(change.value));
-        remaining = remainingOf(change.value);
+        rows.putAll(rowsOf(change.value, ownerUid));
+        remaining = ownerUid === undefined ? remainingOf(change.value) : 0;
         isListed = true;
         break;
       case "synced":
@@ -71,14 +71,14 @@ export function subscribeTable(
         break;
       case "put":
         if (
-          !rowsOf(change.value)
+          !rowsOf(change.value, ownerUid)
             .map((row) => rows.put(row))
             .includes(true)
         )
           return;
         break;
       case "delete":
-        for (const { uid } of rowsOf(change.value)) rows.remove(uid);
+        for (const { uid } of rowsOf(change.value, ownerUid)) rows.remove(uid);
         break;
       case "failed":
         void send({ id, type: "error", code: change.code, message: change.message });
@@ -91,7 +91,7 @@ export function subscribeTable(
     rows.select(next);
     if (isListed) outbox.flushNow();
   };
-  const watched = { ...options, accept: TABLE, fields: TABLE_FIELDS };
+  const watched = { ...options, accept: TABLE, fields: tableFields(ownerUid) };
   return { done: follow(watched, take, outbox, signal), look };
 }
 

@@ -10,19 +10,14 @@ export interface Column {
   readonly priority: number;
 }
 
-/** What is read of a Table. */
-export const TABLE_FIELDS: FieldTree = {
-  columnDefinitions: true,
-  rows: {
-    cells: true,
-    object: {
-      metadata: {
-        ...{ uid: true, name: true, namespace: true },
-        ...{ creationTimestamp: true, deletionTimestamp: true },
-      },
-    },
-  },
-};
+/** What is read of a Table; owners only to choose by them. */
+export function tableFields(ownerUid?: string): FieldTree {
+  const names = { uid: true, name: true, namespace: true } as const;
+  const times = { creationTimestamp: true, deletionTimestamp: true } as const;
+  const owned = { ...names, ...times, ownerReferences: { uid: true } } as const;
+  const metadata: FieldTree = ownerUid === undefined ? { ...names, ...times } : owned;
+  return { columnDefinitions: true, rows: { cells: true, object: { metadata } } };
+}
 
 export function columnsOf(table: unknown): readonly Column[] {
   return listOf(fieldOf(table, "columnDefinitions")).map((column) => ({
@@ -33,9 +28,11 @@ export function columnsOf(table: unknown): readonly Column[] {
   }));
 }
 
-export function rowsOf(table: unknown): readonly Row[] {
-  return listOf(fieldOf(table, "rows")).map((row) => {
+/** With `ownerUid` only those of objects that have such an owner. */
+export function rowsOf(table: unknown, ownerUid?: string): readonly Row[] {
+  return listOf(fieldOf(table, "rows")).flatMap((row) => {
     const metadata = fieldOf(fieldOf(row, "object"), "metadata");
+    if (ownerUid !== undefined && !isOwnedBy(metadata, ownerUid)) return [];
     const namespace = textOf(metadata, "namespace");
     const name = textOf(metadata, "name");
     return {
@@ -48,6 +45,10 @@ export function rowsOf(table: unknown): readonly Row[] {
       cells: listOf(fieldOf(row, "cells")),
     };
   });
+}
+
+function isOwnedBy(metadata: unknown, uid: string): boolean {
+  return listOf(fieldOf(metadata, "ownerReferences")).some((owner) => textOf(owner, "uid") === uid);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

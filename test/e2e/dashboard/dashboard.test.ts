@@ -126,6 +126,41 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "keyboard: from the filter of a list by arrow keys to a row, Enter opens the object",
+    async () => {
+      await page.goto(`${server.origin}/list/core/secrets?namespace=many&order=-0&wide=1`);
+      await page.getByRole("columnheader", { name: "Name ▼" }).waitFor();
+      assert.equal(await page.getByLabel("wide").isChecked(), true);
+      await page.getByText("1,000 of 1,000").waitFor();
+      await page.keyboard.press("/");
+      for (let row = 0; row < 40; row++) await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: secretName(1_000 - 39) }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "phone: no view is wider than a screen of 390 pixels",
+    async () => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      try {
+        for (const view of VIEWS) {
+          await page.goto(server.origin + view);
+          await page.locator("main h1").first().waitFor();
+          await page.locator("main .loading").waitFor({ state: "detached" });
+          const width = await page.evaluate<number>("document.scrollingElement.scrollWidth");
+          assert.ok(width <= 390, `${view}: ${width} pixels`);
+        }
+      } finally {
+        await page.setViewportSize({ width: 1280, height: 800 });
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "object: YAML shows the owners of fields, edit is checked by dry run and saved",
     async () => {
       await page.goto(`${server.origin}/object/core/configmaps/default/settings?tab=yaml`);
@@ -194,6 +229,21 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
       await dialog.locator(".added", { hasText: "image: web" }).waitFor();
       await dialog.getByRole("button", { name: "Undo to revision 1" }).click();
       await page.getByRole("button", { name: "Undo to revision 2" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "related: a Deployment lists its ReplicaSets and pods, a pod leads to its node",
+    async () => {
+      await page.goto(`${server.origin}/object/apps/deployments/default/web?tab=related`);
+      const pods = page.getByRole("region", { name: "Pods", exact: true });
+      const replicaSets = page.getByRole("region", { name: "ReplicaSets", exact: true });
+      await replicaSets.getByRole("link", { name: /^web-/ }).first().waitFor();
+      await pods.getByRole("link", { name: /^web-/ }).first().click();
+      await page.getByRole("tab", { name: "related" }).click();
+      await page.getByRole("link", { name: /^Node / }).click();
+      await page.getByRole("button", { name: "Drain" }).waitFor();
     },
     LIMIT_MS,
   );
@@ -352,6 +402,7 @@ const VIEWS = [
   "/object/apps/deployments/default/web?tab=edit",
   "/object/apps/deployments/default/web?tab=events",
   "/object/apps/deployments/default/web?tab=history",
+  "/object/apps/deployments/default/web?tab=related",
   "/object/core/secrets/default/password?tab=yaml",
   "/object/core/configmaps/default/missing",
   "/terminal/default/missing?container=web&mode=debug",

@@ -19,6 +19,7 @@ const ESCAPE = "\\033";
 /** Lines that would retitle a terminal, colour it, or run a script if they were not shown as plain text. */
 const HOSTILE = `${ESCAPE}]0;hacked\\007${ESCAPE}[31mred${ESCAPE}[0m <img src=x onerror=hacked=1>`;
 const SCRIPT = `printf '${HOSTILE}\\n'; i=0; while :; do i=$((i+1)); echo tick $i; sleep 1; done`;
+const BESIDE = "while :; do echo beside; sleep 1; done";
 const missing = missingProgram("chromium") ?? missingProgram("kubectl");
 
 describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
@@ -46,7 +47,10 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
     origin = new URL(/dashboard: (\S+)/.exec(log)?.[1] ?? "").origin;
     await buildImage(machine, data);
     const container = { name: "main", image: IMAGE, stdin: true, tty: true };
-    await apply(podOf("ticker", { name: "main", image: IMAGE, command: ["sh", "-c", SCRIPT] }));
+    const beside = { name: "beside", image: IMAGE, command: ["sh", "-c", BESIDE] };
+    await apply(
+      podOf("ticker", { name: "main", image: IMAGE, command: ["sh", "-c", SCRIPT] }, beside),
+    );
     await apply(podOf("shell", { ...container, command: ["sh"] }));
     await kubectl("create", "serviceaccount", "ann");
     const binding = ["--clusterrole=cluster-admin", "--serviceaccount=default:ann"];
@@ -108,6 +112,18 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
   );
 
   test(
+    "logs: all containers of a pod together, each line with its container",
+    async () => {
+      await page.goto(`${origin}/object/core/pods/default/ticker?tab=logs`);
+      await page.getByLabel("Container").selectOption("all containers");
+      const shown = page.getByRole("log");
+      await shown.filter({ hasText: /\[main\] tick \d/ }).waitFor();
+      await shown.filter({ hasText: /\[beside\] beside/ }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "terminal: a shell by exec runs what is typed, in the size of the page",
     async () => {
       await page.goto(`${origin}/object/core/pods/default/ticker`);
@@ -157,8 +173,8 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
   });
 });
 
-function podOf(name: string, container: object): object {
-  const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
+function podOf(name: string, ...containers: readonly object[]): object {
+  const spec = { containers, terminationGracePeriodSeconds: 0 };
   return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec };
 }
 
