@@ -1,4 +1,4 @@
-/** The workloads of a namespace as a graph: Ingress → Service → pods, owners → pods → node. */
+/** The workloads of a namespace as a graph: Ingress → Service → endpoints, owners → pods → node. */
 import { useContext } from "preact/hooks";
 import type { KubeObject } from "../models/kube-object.ts";
 import { collectionPath, findResource, objectLink, resourceOfKind } from "../models/resources.ts";
@@ -11,6 +11,7 @@ import { Problem } from "./problem.tsx";
 const KINDS: readonly (readonly [group: string, plural: string])[] = [
   ["networking.k8s.io", "ingresses"],
   ["", "services"],
+  ["discovery.k8s.io", "endpointslices"],
   ["apps", "deployments"],
   ["apps", "statefulsets"],
   ["apps", "daemonsets"],
@@ -46,24 +47,34 @@ export function GraphView({ namespace }: { readonly namespace: string }) {
       {graph.isTruncated && <p>The namespace has more objects than are shown.</p>}
       <div class="graph" style={{ height: `${graph.rows * ROW_PX + 20}px` }}>
         <svg width={5 * COLUMN_PX} height={graph.rows * ROW_PX + 20} aria-hidden="true">
-          {graph.edges.map(({ from, to }) => (
-            <path key={`${from} ${to}`} d={curve(places.get(from), places.get(to))} />
+          {graph.edges.map(({ from, to, isReady }) => (
+            <path
+              key={`${from} ${to}`}
+              class={isReady ? "" : "pending"}
+              d={curve(places.get(from), places.get(to))}
+            />
           ))}
         </svg>
         <ul>
           {graph.nodes.map((node) => {
-            const resource = resourceOfKind(resources, node.apiVersion, node.kind);
+            const { apiVersion = "", kind = "", metadata } = node.object;
+            const resource = resourceOfKind(resources, apiVersion, kind);
             return (
               <li
                 key={node.id}
                 class={node.isHealthy ? "healthy" : "unhealthy"}
                 style={{ left: `${node.column * COLUMN_PX}px`, top: `${node.row * ROW_PX}px` }}
               >
-                <small>{node.kind}</small>
+                <small>
+                  {node.kind}
+                  {node.note !== undefined && ` · ${node.note}`}
+                </small>
                 {resource === undefined ? (
                   node.name
                 ) : (
-                  <Link to={objectLink(resource, node.namespace, node.name)}>{node.name}</Link>
+                  <Link to={objectLink(resource, metadata.namespace ?? "", metadata.name)}>
+                    {node.name}
+                  </Link>
                 )}
               </li>
             );

@@ -335,6 +335,22 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "graph: a Service shows how many endpoints are ready, one without a selector shows its addresses",
+    async () => {
+      await cluster.apply(SERVICES);
+      await page.goto(`${server.origin}/graph?namespace=default`);
+      const shown = page.locator(".graph li");
+      await shown.filter({ hasText: "Service · 3 of 3 ready" }).waitFor();
+      await shown.filter({ hasText: "Service · 1 of 2 ready" }).waitFor();
+      await page.locator(".graph li.unhealthy", { hasText: "192.0.2.2" }).waitFor();
+      assert.equal(await page.locator(".graph path.pending").count(), 1);
+      await page.getByRole("link", { name: "192.0.2.1" }).click();
+      await page.getByRole("heading", { name: "database-1" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "palette: `:svc` opens the list of Services",
     async () => {
       await page.keyboard.press(":");
@@ -383,6 +399,31 @@ spec:
     metadata:
       labels: { app: web }
     spec: { containers: [{ name: web, image: web }] }
+`;
+
+/** `database` is outside of the cluster. */
+const SERVICES = `
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: default }
+spec: { selector: { app: web }, ports: [{ port: 80 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: database, namespace: default }
+spec: { ports: [{ port: 5432 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: database-1
+  namespace: default
+  labels: { kubernetes.io/service-name: database }
+addressType: IPv4
+endpoints:
+  - { addresses: [192.0.2.1] }
+  - { addresses: [192.0.2.2], conditions: { ready: false } }
+ports: [{ port: 5432 }]
 `;
 
 const BARE_POD = `
