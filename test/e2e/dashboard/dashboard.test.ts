@@ -146,10 +146,9 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
     async () => {
       await page.setViewportSize({ width: 390, height: 844 });
       try {
-        for (const view of VIEWS) {
+        for (const [view, content] of VIEWS) {
           await page.goto(server.origin + view);
-          await page.locator("main h1").first().waitFor();
-          await page.locator("main .loading").waitFor({ state: "detached" });
+          await page.locator("main").locator(content).first().waitFor();
           for (const element of ["document.scrollingElement", "document.querySelector('main')"]) {
             const width = await page.evaluate<number>(`${element}.scrollWidth`);
             assert.ok(width <= 390, `${view}: ${element} has ${width} pixels`);
@@ -279,10 +278,9 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
     "accessibility: no view breaks a rule of axe-core, in dark and light",
     async () => {
       const violations: string[] = [];
-      for (const view of VIEWS) {
+      for (const [view, content] of VIEWS) {
         await page.goto(server.origin + view);
-        await page.locator("main h1").first().waitFor();
-        await page.locator("main .loading").waitFor({ state: "detached" });
+        await page.locator("main").locator(content).first().waitFor();
         violations.push(...(await accessibilityViolations(page, view)));
         await page.getByRole("button", { name: "Switch between dark and light" }).click();
         const rules = ["color-contrast", "link-in-text-block"];
@@ -435,20 +433,21 @@ metadata: { name: bare, namespace: default }
 spec: { nodeName: NODE, containers: [{ name: bare, image: bare }] }
 `;
 
-const VIEWS = [
-  "/",
-  "/graph?namespace=default",
-  "/list/core/pods",
-  "/list/core/events",
-  "/object/apps/deployments/default/web",
-  "/object/apps/deployments/default/web?tab=yaml",
-  "/object/apps/deployments/default/web?tab=edit",
-  "/object/apps/deployments/default/web?tab=events",
-  "/object/apps/deployments/default/web?tab=history",
-  "/object/apps/deployments/default/web?tab=related",
-  "/object/core/secrets/default/password?tab=yaml",
-  "/object/core/configmaps/default/missing",
-  "/terminal/default/missing?container=web&mode=debug",
+/** The addresses of views, and what they show once they have their objects. */
+const VIEWS: readonly (readonly [path: string, content: string])[] = [
+  ["/", ".nodes li"],
+  ["/graph?namespace=default", ".graph li"],
+  ["/list/core/pods", "tbody a"],
+  ["/list/core/events", "tbody a"],
+  ["/object/apps/deployments/default/web", "section[aria-label=Conditions]"],
+  ["/object/apps/deployments/default/web?tab=yaml", ".yaml .owner"],
+  ["/object/apps/deployments/default/web?tab=edit", "text=replicas"],
+  ["/object/apps/deployments/default/web?tab=events", ".events li"],
+  ["/object/apps/deployments/default/web?tab=history", "tbody tr"],
+  ["/object/apps/deployments/default/web?tab=related", "tbody a"],
+  ["/object/core/secrets/default/password?tab=yaml", ".yaml .owner"],
+  ["/object/core/configmaps/default/missing", ".notice"],
+  ["/terminal/default/missing?container=web&mode=debug", "h1"],
 ];
 
 const SETTINGS = `
