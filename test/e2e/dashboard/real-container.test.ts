@@ -163,6 +163,12 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
       await type("ps | grep -c 'tick[ ]'", /^.*1/);
       const path = "jsonpath={.spec.ephemeralContainers[0].name}";
       assert.equal(await kubectl("get", "pod", "ticker", "-o", path), "debugger-1");
+      await page.goto(`${origin}/object/core/pods/default/ticker?tab=logs`);
+      await page.getByLabel("Container").selectOption("debugger-1");
+      await page
+        .getByRole("log")
+        .filter({ hasText: /tick\[ \]/ })
+        .waitFor();
     },
     LIMIT_MS,
   );
