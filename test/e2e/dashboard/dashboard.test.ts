@@ -19,6 +19,7 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 import { buildWeb } from "../../../tools/build-web.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";
+import { until } from "../node/eventually.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { openTestPage, type TestPage } from "./browser.ts";
 
@@ -288,6 +289,88 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "actions: Restart and Pause of a Deployment",
+    async () => {
+      const web = `${server.origin}/object/apps/deployments/default/web`;
+      await page.goto(web);
+      await act("Restart");
+      await act("Pause");
+      await act("Resume");
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      await page.goto(`${web}?tab=yaml`);
+      await page.getByText("kubectl.kubernetes.io/restartedAt:").waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "actions: Trigger and Suspend of a CronJob",
+    async () => {
+      await cluster.apply(CRON_JOB);
+      await page.goto(`${server.origin}/object/batch/cronjobs/default/tick?tab=related`);
+      await act("Trigger");
+      await page.getByRole("link", { name: /^tick-\d+$/ }).click();
+      await page.getByText("cronjob.kubernetes.io/instantiate=manual").waitFor();
+      await page.getByText("team=shop").waitFor();
+      await page.getByRole("link", { name: "CronJob tick" }).click();
+      await act("Suspend");
+      await page.getByRole("button", { name: "Resume" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "actions: Evict and Delete of pods",
+    async () => {
+      for (const action of ["Evict", "Delete"]) {
+        await page.goto(`${server.origin}/list/core/pods?filter=web`);
+        await page.getByRole("link", { name: /^web-/ }).first().click();
+        await act(action);
+        await page.getByText("This object does not exist.").waitFor();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "pod without a node: the reasons of the scheduler are shown",
+    async () => {
+      await cluster.apply(UNSCHEDULABLE);
+      await page.goto(`${server.origin}/object/core/pods/default/stuck`);
+      const said = page.getByText("The scheduler found no node (Unschedulable)");
+      await said.filter({ hasText: "didn't match Pod's node affinity/selector" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "list of a custom resource: the columns of its CustomResourceDefinition",
+    async () => {
+      await cluster.apply(WIDGETS);
+      await until(async () => {
+        const applied = await cluster.apply(WIDGET).then(
+          () => true,
+          () => false,
+        );
+        return applied;
+      });
+      await page.goto(`${server.origin}/list/example.com/widgets`);
+      await page.getByRole("columnheader", { name: "Size" }).waitFor();
+      await page.getByRole("link", { name: "first" }).click();
+      await page.getByRole("heading", { name: "first" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  /** Asks for an action of the object that is shown, and confirms it once the server would accept it. */
+  async function act(name: string): Promise<void> {
+    await page.getByRole("toolbar").getByRole("button", { name, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name, exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+  }
+
+  test(
     "accessibility: no view breaks a rule of axe-core, in dark and light",
     async () => {
       const violations: string[] = [];
@@ -437,6 +520,49 @@ endpoints:
   - { addresses: [192.0.2.1] }
   - { addresses: [192.0.2.2], conditions: { ready: false } }
 ports: [{ port: 5432 }]
+`;
+
+const CRON_JOB = `
+apiVersion: batch/v1
+kind: CronJob
+metadata: { name: tick, namespace: default }
+spec:
+  schedule: "0 0 1 1 *"
+  jobTemplate:
+    metadata: { annotations: { team: shop } }
+    spec:
+      template:
+        spec: { restartPolicy: Never, containers: [{ name: tick, image: tick }] }
+`;
+
+const UNSCHEDULABLE = `
+apiVersion: v1
+kind: Pod
+metadata: { name: stuck, namespace: default }
+spec: { nodeSelector: { disk: fast }, containers: [{ name: stuck, image: stuck }] }
+`;
+
+const WIDGETS = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.example.com }
+spec:
+  group: example.com
+  names: { kind: Widget, plural: widgets }
+  scope: Cluster
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+      additionalPrinterColumns: [{ name: Size, type: integer, jsonPath: .size }]
+`;
+
+const WIDGET = `
+apiVersion: example.com/v1
+kind: Widget
+metadata: { name: first }
+size: 3
 `;
 
 const BARE_POD = `

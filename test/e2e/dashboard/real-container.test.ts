@@ -173,6 +173,18 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
     LIMIT_MS,
   );
 
+  test(
+    "usage: charts of the processor time and memory of a pod and its node",
+    async () => {
+      await page.goto(`${origin}/object/core/pods/default/ticker?tab=usage`);
+      const chart = page.locator("figure.chart");
+      await chart.filter({ hasText: /^CPU: [\d.]+m? now/ }).waitFor();
+      await chart.filter({ hasText: /^Memory: [\d.]+ [KM]iB now/ }).waitFor();
+      assert.equal(await chart.locator("canvas").count(), 2);
+    },
+    LIMIT_MS,
+  );
+
   test("security: nothing left for elsewhere, no script failed, nothing broke the CSP", () => {
     const { elsewhere, problems } = opened;
     assert.deepEqual({ elsewhere, problems }, { elsewhere: [], problems: [] });
