@@ -32,21 +32,6 @@ kind: Service
 metadata: { name: web, namespace: default }
 spec: { selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
 ---
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata: { name: shop, namespace: default }
-spec:
-  rules:
-    - host: shop.example.com
-      http:
-        paths:
-          - path: /
-            pathType: Prefix
-            backend: { service: { name: web, port: { number: 80 } } }
-          - path: /api
-            pathType: Prefix
-            backend: { service: { name: api, port: { number: 80 } } }
----
 apiVersion: apps/v1
 kind: Deployment
 metadata: { name: api, namespace: default }
@@ -80,11 +65,26 @@ addressType: IPv4
 endpoints: [{ addresses: [192.0.2.7] }]
 ports: [{ port: 5432 }]
 ---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: shop, namespace: default }
+spec:
+  rules:
+    - host: shop.example.com
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: { service: { name: web, port: { number: 80 } } }
+          - path: /api
+            pathType: Prefix
+            backend: { service: { name: api, port: { number: 80 } } }
+---
 apiVersion: batch/v1
 kind: CronJob
 metadata: { name: tick, namespace: default }
 spec:
-  schedule: "0 0 * * *"
+  schedule: "* * * * *"
   jobTemplate:
     spec:
       template:
@@ -114,15 +114,14 @@ for (const stream of [up.stdout, up.stderr])
   });
 await until(() => /dashboard: \S+\/\n/.test(log), { timeoutMs: TIMEOUT_MS });
 const { origin } = new URL(/dashboard: (\S+)/.exec(log)?.[1] ?? "");
-await kubectl("apply -f -", OBJECTS);
+await kubectl("create -f -", OBJECTS);
 await kubectl("create serviceaccount ann");
 await kubectl(
   "create clusterrolebinding ann --clusterrole=cluster-admin --serviceaccount=default:ann",
 );
 await kubectl("rollout status deployment/web --timeout=90s");
 await kubectl("wait --for=condition=PodScheduled=false pod/stuck --timeout=90s");
-await kubectl("create job now --from=cronjob/tick");
-await kubectl("wait --for=condition=Complete job/now --timeout=90s");
+await until(async () => /Completed/.test(await kubectl("get pods")), { timeoutMs: TIMEOUT_MS });
 
 await using opened = await openTestPage({
   origin,
@@ -136,8 +135,10 @@ await page.goto(origin);
 await page.getByLabel("Token").fill((await kubectl("create token ann")).trim());
 await page.getByRole("button", { name: "Sign in" }).click();
 await page.locator(".cards", { hasText: "used" }).waitFor();
+await page.locator(".events li").nth(1).waitFor();
 await picture(page, "overview");
 await show("/graph?namespace=default", ".graph li:has-text('0 of 1 ready')");
+await page.locator(".graph li", { hasText: "Node" }).waitFor();
 await picture(page, "graph");
 await show("/object/core/pods/default/stuck", ".problem");
 await picture(page, "pending");
@@ -155,6 +156,7 @@ await page
 await picture(page, "terminal");
 await page.goto(`${origin}/list/core/pods`);
 await page.getByRole("link", { name: "stuck" }).waitFor();
+await page.getByRole("status").filter({ hasNotText: "loading" }).waitFor();
 await page.getByRole("button", { name: "Switch between dark and light" }).click();
 await page.keyboard.press(":");
 await page.getByLabel("Kind or view").waitFor();

@@ -20,6 +20,8 @@ const KINDS: readonly (readonly [group: string, plural: string])[] = [
   ["batch", "jobs"],
   ["", "pods"],
 ];
+const PODS = KINDS.findIndex(([, plural]) => plural === "pods");
+const ENDPOINT_SLICES = KINDS.findIndex(([, plural]) => plural === "endpointslices");
 /** Five columns fit into a window of 1,280 pixels. */
 const COLUMN_PX = 214;
 const ROW_PX = 46;
@@ -34,7 +36,10 @@ export function GraphView({ namespace }: { readonly namespace: string }) {
   });
   // The list of kinds never changes, so the hooks are always called in the same order.
   const lists = followed.map((each) => useObjects<KubeObject>(each));
-  const graph = workloadGraph(lists.flatMap(({ objects }) => objects));
+  // Endpoints of pods that are not known yet would be shown as addresses.
+  const arePodsKnown = lists[PODS]?.isReady === true;
+  const shown = lists.filter((_, index) => index !== ENDPOINT_SLICES || arePodsKnown);
+  const graph = workloadGraph(shown.flatMap(({ objects }) => objects));
   const places = new Map(graph.nodes.map((node) => [node.id, node]));
   const isReady = lists.every((list, index) => list.isReady || followed[index] === undefined);
   return (
