@@ -4,25 +4,29 @@
  * second of processor time that the proxy used, so that other work of the machine does not count.
  */
 import { type ChildProcess, execFile, fork, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { freePort } from "#testing/free-ports.ts";
+import { missingProgram } from "../tools/debian-packages.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
-const NGINX = "/usr/sbin/nginx";
-const WRK = "/usr/bin/wrk";
 const CONNECTIONS = 64;
 /** The kernel counts processor time in these. */
 const TICKS_PER_SECOND = 100;
 const execute = promisify(execFile);
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
-  for (const program of [NGINX, WRK]) {
-    if (!existsSync(program)) throw new Error(`${program} is missing: apt install nginx-light wrk`);
+  for (const program of ["nginx", "wrk"] as const) {
+    const missing = missingProgram(program);
+    if (missing !== undefined) throw new Error(missing);
   }
+  const names = ["built-in"];
+  const withoutModules = missingProgram("/usr/share/lua/5.1/resty/core.lua");
+  if (withoutModules === undefined) names.push("nginx data plane");
+  else process.stderr.write(`nginx data plane is not measured: ${withoutModules}\n`);
   const dir = mkdtempSync(join(tmpdir(), "k8ts-bench-ingress-"));
   const children: ChildProcess[] = [];
   try {
@@ -32,7 +36,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     children.push(startNginx(dir, "endpoint", endpointConfig(locate)));
     children.push(startNginx(dir, "proxy", proxyConfig(locate)));
     const planes = [];
-    for (const name of ["built-in", "nginx data plane"]) {
+    for (const name of names) {
       const own = fork(fileURLToPath(new URL("ingress/data-plane.ts", import.meta.url)), [
         ...[String(endpointPort), name.split(" ")[0]!],
       ]);
@@ -70,7 +74,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
 async function perProcessorSecond(port: number, pid: number, seconds: number): Promise<number> {
   const before = processorSeconds(pid);
   const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}`, "-H", "Host: bench.test"];
-  const { stdout } = await execute(WRK, [...args, `http://127.0.0.1:${port}/`]);
+  const { stdout } = await execute("wrk", [...args, `http://127.0.0.1:${port}/`]);
   const used = processorSeconds(pid) - before;
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`requests failed: ${stdout}`);
   return Number(/(\d+) requests in/.exec(stdout)?.[1]) / used;
@@ -114,7 +118,7 @@ function startNginx(dir: string, name: string, http: string): ChildProcess {
 events { worker_connections 4096; }
 http { access_log off; keepalive_requests 1000000000; ${temporary.join(" ")}\n${http}\n}\n`,
   );
-  return spawn(NGINX, ["-c", file, "-p", dir], { stdio: ["ignore", "ignore", "inherit"] });
+  return spawn("nginx", ["-c", file, "-p", dir], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
 interface Ports {

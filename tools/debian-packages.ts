@@ -24,10 +24,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   iptables: "iptables",
   kubectl: "kubernetes-client",
   nft: "nftables",
+  nginx: "nginx-light",
   openssl: "openssl",
   runc: "runc",
   strace: "strace",
   tmux: "tmux",
+  wrk: "wrk",
 };
 
 /** undefined when the program can be run; otherwise why it cannot. */

@@ -43,7 +43,9 @@ export function App({ resources }: { readonly resources: readonly Resource[] | u
   const namespace = place.query.get("namespace") ?? "";
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const isTyping = event.target instanceof HTMLElement && event.target.matches(TYPING);
+      // The target itself may be hidden in a shadow root: the YAML editor has one.
+      const [target] = event.composedPath();
+      const isTyping = target instanceof HTMLElement && target.matches(TYPING);
       const isShortcut = (event.ctrlKey || event.metaKey) && event.key === "k";
       if (!isShortcut && (event.key !== ":" || isTyping)) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-/** The workloads of a namespace as a graph: Ingress → Service → pods, owners → pods → node. */
+/** The workloads of a namespace as a graph: Ingress → Service → endpoints, owners → pods → node. */
 import { useContext } from "preact/hooks";
 import type { KubeObject } from "../models/kube-object.ts";
 import { collectionPath, findResource, objectLink, resourceOfKind } from "../models/resources.ts";
@@ -11,6 +11,7 @@ import { Problem } from "./problem.tsx";
 const KINDS: readonly (readonly [group: string, plural: string])[] = [
   ["networking.k8s.io", "ingresses"],
   ["", "services"],
+  ["discovery.k8s.io", "endpointslices"],
   ["apps", "deployments"],
   ["apps", "statefulsets"],
   ["apps", "daemonsets"],
@@ -19,6 +20,8 @@ const KINDS: readonly (readonly [group: string, plural: string])[] = [
   ["batch", "jobs"],
   ["", "pods"],
 ];
+const PODS = KINDS.findIndex(([, plural]) => plural === "pods");
+const ENDPOINT_SLICES = KINDS.findIndex(([, plural]) => plural === "endpointslices");
 /** Five columns fit into a window of 1,280 pixels. */
 const COLUMN_PX = 214;
 const ROW_PX = 46;
@@ -33,7 +36,10 @@ export function GraphView({ namespace }: { readonly namespace: string }) {
   });
   // The list of kinds never changes, so the hooks are always called in the same order.
   const lists = followed.map((each) => useObjects<KubeObject>(each));
-  const graph = workloadGraph(lists.flatMap(({ objects }) => objects));
+  // Endpoints of pods that are not known yet would be shown as addresses.
+  const arePodsKnown = lists[PODS]?.isReady === true;
+  const shown = lists.filter((_, index) => index !== ENDPOINT_SLICES || arePodsKnown);
+  const graph = workloadGraph(shown.flatMap(({ objects }) => objects));
   const places = new Map(graph.nodes.map((node) => [node.id, node]));
   const isReady = lists.every((list, index) => list.isReady || followed[index] === undefined);
   return (
@@ -46,24 +52,34 @@ export function GraphView({ namespace }: { readonly namespace: string }) {
       {graph.isTruncated && <p>The namespace has more objects than are shown.</p>}
       <div class="graph" style={{ height: `${graph.rows * ROW_PX + 20}px` }}>
         <svg width={5 * COLUMN_PX} height={graph.rows * ROW_PX + 20} aria-hidden="true">
-          {graph.edges.map(({ from, to }) => (
-            <path key={`${from} ${to}`} d={curve(places.get(from), places.get(to))} />
+          {graph.edges.map(({ from, to, isReady }) => (
+            <path
+              key={`${from} ${to}`}
+              class={isReady ? "" : "pending"}
+              d={curve(places.get(from), places.get(to))}
+            />
           ))}
         </svg>
         <ul>
           {graph.nodes.map((node) => {
-            const resource = resourceOfKind(resources, node.apiVersion, node.kind);
+            const { apiVersion = "", kind = "", metadata } = node.object;
+            const resource = resourceOfKind(resources, apiVersion, kind);
             return (
               <li
                 key={node.id}
                 class={node.isHealthy ? "healthy" : "unhealthy"}
                 style={{ left: `${node.column * COLUMN_PX}px`, top: `${node.row * ROW_PX}px` }}
               >
-                <small>{node.kind}</small>
+                <small>
+                  {node.kind}
+                  {node.note !== undefined && ` · ${node.note}`}
+                </small>
                 {resource === undefined ? (
                   node.name
                 ) : (
-                  <Link to={objectLink(resource, node.namespace, node.name)}>{node.name}</Link>
+                  <Link to={objectLink(resource, metadata.namespace ?? "", metadata.name)}>
+                    {node.name}
+                  </Link>
                 )}
               </li>
             );

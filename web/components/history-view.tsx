@@ -23,36 +23,38 @@ export function HistoryView(props: { readonly resource: Resource; readonly objec
     <>
       <Problem text={error} />
       {isReady && revisions.length === 0 && <p>No revision is kept.</p>}
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">Revision</th>
-            <th scope="col">Images</th>
-            <th scope="col">Change cause</th>
-            <th scope="col">Age</th>
-            <th scope="col">Action</th>
-          </tr>
-        </thead>
-        <tbody>
-          {revisions.map(({ revision, images, cause, createdAt, isCurrent, undo }) => (
-            <tr key={revision}>
-              <td>{revision}</td>
-              <td>{images.join(", ")}</td>
-              <td class="message">{cause}</td>
-              <td>{ageOf(createdAt, nowMs)}</td>
-              <td>
-                {isCurrent ? (
-                  "current"
-                ) : (
-                  <button type="button" onClick={() => setChosen(undo)}>
-                    {undo.title}
-                  </button>
-                )}
-              </td>
+      <section class="scrolled" aria-label="Revisions">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Revision</th>
+              <th scope="col">Images</th>
+              <th scope="col">Change cause</th>
+              <th scope="col">Age</th>
+              <th scope="col">Action</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {revisions.map(({ revision, images, cause, createdAt, isCurrent, undo }) => (
+              <tr key={revision}>
+                <td>{revision}</td>
+                <td>{images.join(", ")}</td>
+                <td class="message">{cause}</td>
+                <td>{ageOf(createdAt, nowMs)}</td>
+                <td>
+                  {isCurrent ? (
+                    "current"
+                  ) : (
+                    <button type="button" onClick={() => setChosen(undo)}>
+                      {undo.title}
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
       {chosen !== undefined && (
         <Confirmation action={chosen} object={object} close={() => setChosen(undefined)} />
       )}

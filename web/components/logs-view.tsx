@@ -17,7 +17,8 @@ const SHOW_EVERY_MS = 200;
 const ALL = "*";
 
 export function LogsView({ pod }: { readonly pod: PodObject }) {
-  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const { initContainers = [], containers: own = [], ephemeralContainers = [] } = pod.spec ?? {};
+  const containers = [...initContainers, ...own, ...ephemeralContainers];
   const [container, setContainer] = useState(
     new URLSearchParams(location.search).get("container") ?? pod.spec?.containers?.[0]?.name ?? ALL,
   );

@@ -84,9 +84,14 @@ export function withDryRun(path: string): string {
   return `${path}${path.includes("?") ? "&" : "?"}dryRun=All`;
 }
 
+interface JobTemplate {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: unknown;
+}
+
 function triggerAction(object: KubeObject, namespace: string, nowMs: number): Action {
   const { name, uid } = object.metadata;
-  const template = (object.spec?.jobTemplate ?? {}) as { metadata?: object; spec?: unknown };
+  const { metadata = {}, spec } = (object.spec?.jobTemplate ?? {}) as JobTemplate;
   const owner = { apiVersion: "batch/v1", kind: "CronJob", name, uid, controller: true };
   return {
     title: "Trigger",
@@ -98,12 +103,12 @@ function triggerAction(object: KubeObject, namespace: string, nowMs: number): Ac
       apiVersion: "batch/v1",
       kind: "Job",
       metadata: {
-        ...template.metadata,
+        ...metadata,
         name: `${name.slice(0, 42)}-${Math.floor(nowMs / 1000)}`,
-        annotations: { "cronjob.kubernetes.io/instantiate": "manual" },
+        annotations: { ...metadata.annotations, "cronjob.kubernetes.io/instantiate": "manual" },
         ownerReferences: [owner],
       },
-      spec: template.spec,
+      spec,
     },
     showsDifference: false,
   };

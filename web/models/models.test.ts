@@ -3,12 +3,10 @@ import { load } from "js-yaml";
 import { describe, test } from "vitest";
 import { ageOf } from "./age.ts";
 import { fieldOwners, ownersOf } from "./field-owners.ts";
-import type { KubeObject } from "./kube-object.ts";
 import { paletteEntries } from "./palette-entries.ts";
 import { plainText } from "./plain-text.ts";
 import { objectLink, resourcesOf } from "./resources.ts";
 import { routeOf } from "./route.ts";
-import { workloadGraph } from "./workload-graph.ts";
 import { yamlLines } from "./yaml-lines.ts";
 
 const ESC = String.fromCharCode(0x1b);
@@ -118,32 +116,4 @@ test("dashboard palette: a short name comes first", () => {
   });
   const [first] = paletteEntries(resources, "blue", "po");
   assert.deepEqual([first?.title, first?.path], ["pods", "/list/core/pods?namespace=blue"]);
-});
-
-test("workload graph: owners, Services and nodes are connected with pods", () => {
-  const of = (kind: string, uid: string, more: object = {}): KubeObject =>
-    ({ apiVersion: "v1", kind, metadata: { name: uid, uid }, ...more }) as KubeObject;
-  const owned = (kind: string, uid: string, owner: string, more: object = {}): KubeObject =>
-    of(kind, uid, {
-      metadata: { name: uid, uid, labels: { app: "web" }, ownerReferences: [{ uid: owner }] },
-      ...more,
-    });
-  const { edges, nodes } = workloadGraph([
-    of("Deployment", "d"),
-    owned("ReplicaSet", "r", "d", { spec: { replicas: 1 } }),
-    owned("ReplicaSet", "old", "d", { spec: { replicas: 0 } }),
-    owned("Pod", "p", "r", { spec: { nodeName: "n" } }),
-    of("Service", "s", { spec: { selector: { app: "web" } } }),
-    of("Ingress", "i", {
-      spec: { rules: [{ http: { paths: [{ backend: { service: { name: "s" } } }] } }] },
-    }),
-  ]);
-  assert.deepEqual(edges.map(({ from, to }) => `${from}>${to}`).toSorted(), [
-    "d>r",
-    "i>s",
-    "p>node/n",
-    "r>p",
-    "s>p",
-  ]);
-  assert.equal(nodes.length, 6);
 });

@@ -3,6 +3,7 @@
  * Service) and objects that its fields name. Pure.
  */
 import type { KubeObject } from "./kube-object.ts";
+import { listOf, type Members, membersOf } from "./members.ts";
 import type { Resource } from "./resources.ts";
 
 export interface RelatedCollection {
@@ -145,14 +146,4 @@ function selectorText(selector: unknown): string {
 
 function labelsText(labels: unknown): readonly string[] {
   return Object.entries(membersOf(labels)).map(([key, value]) => `${key}=${String(value)}`);
-}
-
-type Members = Readonly<Record<string, unknown>>;
-
-function membersOf(value: unknown): Members {
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-function listOf(value: unknown): readonly Members[] {
-  return Array.isArray(value) ? value.map(membersOf) : [];
 }

@@ -50,3 +50,34 @@ test("overview: the first message has nodes, and comes before pods and Events ar
   life.abort();
   await done;
 });
+
+test("overview: usage is left out until the metrics server has measured a node", async () => {
+  const life = new AbortController();
+  const messages: LiveMessage[] = [];
+  const untilEnded = (): Promise<IncomingMessage> =>
+    new Promise((_, reject) =>
+      life.signal.addEventListener("abort", () => reject(new Error("ended"))),
+    );
+  const measured = [[], [{ usage: { cpu: "500m", memory: "1Gi" } }]];
+  const api = {
+    watch: untilEnded,
+    get: async (path: string) => {
+      if (path.startsWith("/apis/metrics.k8s.io/")) return answerOf({ items: measured.shift() });
+      if (!path.startsWith("/api/v1/nodes?")) return await untilEnded();
+      return answerOf({ metadata: { resourceVersion: "1" }, items: [NODE] });
+    },
+  };
+  using clock = new VirtualClock();
+  const options = {
+    ...{ id: 1, clock, random: seededRandom(1), path: "", api: api as never },
+    send: async (message: LiveMessage) => void messages.push(message),
+  };
+  const { done } = subscribeOverview(options, life.signal);
+  const used = () => messages.flatMap((each) => (each.type === "overview" ? [each.used] : []));
+  await clock.advance(2_000);
+  assert.deepEqual([...new Set(used())], [undefined]);
+  await clock.advance(15_000);
+  assert.deepEqual(used().at(-1), { cpuCores: 0.5, memoryBytes: 2 ** 30 });
+  life.abort();
+  await done;
+});

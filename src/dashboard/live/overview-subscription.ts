@@ -140,6 +140,7 @@ async function usedBy(answer: IncomingMessage): Promise<UsedResources | undefine
   }
   if (answer.statusCode !== 200) return undefined;
   const { items = [] } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as NodeMetricsList;
+  if (items.length === 0) return undefined; // no node is measured yet
   return { cpuCores: sumOf(items, "cpu"), memoryBytes: sumOf(items, "memory") };
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { ContainerStatus, PodStatus } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { NodeUsage } from "#host/node-usage.ts";
 import { containerStats } from "#kubelet/cri/stats-messages.ts";
@@ -22,7 +23,7 @@ const ETH0 = {
 const statsOf = (stats: WriteOf<typeof containerStats>) =>
   containerStats.decode(containerStats.encode(stats));
 
-function summaryWith(swaps: readonly Partial<typeof SWAP>[]): Summary {
+function summaryWith(swaps: readonly Partial<typeof SWAP>[], status: PodStatus = {}): Summary {
   const containers = swaps.map((swap, i) =>
     statsOf({
       attributes: {
@@ -34,7 +35,8 @@ function summaryWith(swaps: readonly Partial<typeof SWAP>[]): Summary {
       ...swap,
     }),
   );
-  const pod = build(podKind, { metadata: { uid: "u", name: "web", namespace: "shop" }, spec: {} });
+  const metadata = { uid: "u", name: "web", namespace: "shop" };
+  const pod = build(podKind, { metadata, spec: {}, status });
   const node = {
     ...{ cpuNanoseconds: 1, memoryTotalBytes: 100, memoryAvailableBytes: 50 },
     ...{ memoryWorkingSetBytes: 40, memoryUsageBytes: 45, memoryRssBytes: 30, pageFaults: 1 },
@@ -58,6 +60,13 @@ test("/stats/summary: swap of containers and of the pod, where the runtime count
   assert.equal(third?.swap, undefined);
   assert.deepEqual(pods[0]?.swap, { time, swapAvailableBytes: 60, swapUsageBytes: 24 });
   assert.equal(summaryWith([{}]).pods[0]?.swap, undefined);
+});
+
+test("/stats/summary: an ephemeral container has its start time, so that its usage is no restart at each scrape", () => {
+  const startedAt = "2029-12-31T23:00:00Z";
+  const status = { name: "c0", state: { running: { startedAt } } } as ContainerStatus;
+  const { pods } = summaryWith([{}], { ephemeralContainerStatuses: [status] });
+  assert.equal(pods[0]?.containers[0]?.startTime, startedAt);
 });
 
 test("/stats/summary: interfaces have upstream's fields only", () => {

@@ -211,7 +211,9 @@ function containerSummary(
 
 function startOf({ status }: Pod, container: string): string | undefined {
   const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
-  const found = [...containerStatuses, ...initContainerStatuses].find((s) => s.name === container);
+  const { ephemeralContainerStatuses = [] } = status ?? {};
+  const statuses = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
+  const found = statuses.find((s) => s.name === container);
   return found?.state?.running?.startedAt ?? undefined;
 }
 

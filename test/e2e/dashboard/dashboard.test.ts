@@ -19,6 +19,7 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 import { buildWeb } from "../../../tools/build-web.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";
+import { until } from "../node/eventually.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { openTestPage, type TestPage } from "./browser.ts";
 
@@ -146,12 +147,13 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
     async () => {
       await page.setViewportSize({ width: 390, height: 844 });
       try {
-        for (const view of VIEWS) {
+        for (const [view, content] of VIEWS) {
           await page.goto(server.origin + view);
-          await page.locator("main h1").first().waitFor();
-          await page.locator("main .loading").waitFor({ state: "detached" });
-          const width = await page.evaluate<number>("document.scrollingElement.scrollWidth");
-          assert.ok(width <= 390, `${view}: ${width} pixels`);
+          await page.locator("main").locator(content).first().waitFor();
+          for (const element of ["document.scrollingElement", "document.querySelector('main')"]) {
+            const width = await page.evaluate<number>(`${element}.scrollWidth`);
+            assert.ok(width <= 390, `${view}: ${element} has ${width} pixels`);
+          }
         }
       } finally {
         await page.setViewportSize({ width: 1280, height: 800 });
@@ -176,6 +178,19 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Saved.").waitFor();
       assert.equal(colour(), "blue");
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "keyboard: a colon typed into the YAML editor is text, not the command palette",
+    async () => {
+      await page.goto(`${server.origin}/object/core/configmaps/default/settings?tab=edit`);
+      const editor = page.getByLabel("YAML of the object");
+      await editor.getByText("blue").dblclick();
+      await page.keyboard.type("dark:blue");
+      await editor.getByText("dark:blue").waitFor();
+      assert.equal(await page.getByLabel("Kind or view").count(), 0);
     },
     LIMIT_MS,
   );
@@ -274,13 +289,94 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   );
 
   test(
+    "actions: Restart and Pause of a Deployment",
+    async () => {
+      const web = `${server.origin}/object/apps/deployments/default/web`;
+      await page.goto(web);
+      await act("Restart");
+      await act("Pause");
+      await act("Resume");
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      await page.goto(`${web}?tab=yaml`);
+      await page.getByText("kubectl.kubernetes.io/restartedAt:").waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "actions: Trigger and Suspend of a CronJob",
+    async () => {
+      await cluster.apply(CRON_JOB);
+      await page.goto(`${server.origin}/object/batch/cronjobs/default/tick?tab=related`);
+      await act("Trigger");
+      await page.getByRole("link", { name: /^tick-\d+$/ }).click();
+      await page.getByText("cronjob.kubernetes.io/instantiate=manual").waitFor();
+      await page.getByText("team=shop").waitFor();
+      await page.getByRole("link", { name: "CronJob tick" }).click();
+      await act("Suspend");
+      await page.getByRole("button", { name: "Resume" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "actions: Evict and Delete of pods",
+    async () => {
+      for (const action of ["Evict", "Delete"]) {
+        await page.goto(`${server.origin}/list/core/pods?filter=web`);
+        await page.getByRole("link", { name: /^web-/ }).first().click();
+        await act(action);
+        await page.getByText("This object does not exist.").waitFor();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "pod without a node: the reasons of the scheduler are shown",
+    async () => {
+      await cluster.apply(UNSCHEDULABLE);
+      await page.goto(`${server.origin}/object/core/pods/default/stuck`);
+      const said = page.getByText("The scheduler found no node (Unschedulable)");
+      await said.filter({ hasText: "didn't match Pod's node affinity/selector" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "list of a custom resource: the columns of its CustomResourceDefinition",
+    async () => {
+      await cluster.apply(WIDGETS);
+      await until(async () => {
+        const applied = await cluster.apply(WIDGET).then(
+          () => true,
+          () => false,
+        );
+        return applied;
+      });
+      await page.goto(`${server.origin}/list/example.com/widgets`);
+      await page.getByRole("columnheader", { name: "Size" }).waitFor();
+      await page.getByRole("link", { name: "first" }).click();
+      await page.getByRole("heading", { name: "first" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  /** Asks for an action of the object that is shown, and confirms it once the server would accept it. */
+  async function act(name: string): Promise<void> {
+    await page.getByRole("toolbar").getByRole("button", { name, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name, exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+  }
+
+  test(
     "accessibility: no view breaks a rule of axe-core, in dark and light",
     async () => {
       const violations: string[] = [];
-      for (const view of VIEWS) {
+      for (const [view, content] of VIEWS) {
         await page.goto(server.origin + view);
-        await page.locator("main h1").first().waitFor();
-        await page.locator("main .loading").waitFor({ state: "detached" });
+        await page.locator("main").locator(content).first().waitFor();
         violations.push(...(await accessibilityViolations(page, view)));
         await page.getByRole("button", { name: "Switch between dark and light" }).click();
         const rules = ["color-contrast", "link-in-text-block"];
@@ -330,6 +426,22 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
       await page.getByRole("button", { name: "Scale to 3" }).click();
       await page.goto(`${server.origin}/graph?namespace=default`);
       await page.locator(".graph li", { hasText: "Pod" }).nth(2).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "graph: a Service shows how many endpoints are ready, one without a selector shows its addresses",
+    async () => {
+      await cluster.apply(SERVICES);
+      await page.goto(`${server.origin}/graph?namespace=default`);
+      const shown = page.locator(".graph li");
+      await shown.filter({ hasText: "Service · 3 of 3 ready" }).waitFor();
+      await shown.filter({ hasText: "Service · 1 of 2 ready" }).waitFor();
+      await page.locator(".graph li.unhealthy", { hasText: "192.0.2.2" }).waitFor();
+      assert.equal(await page.locator(".graph path.pending").count(), 1);
+      await page.getByRole("link", { name: "192.0.2.1" }).click();
+      await page.getByRole("heading", { name: "database-1" }).waitFor();
     },
     LIMIT_MS,
   );
@@ -385,6 +497,74 @@ spec:
     spec: { containers: [{ name: web, image: web }] }
 `;
 
+/** `database` is outside of the cluster. */
+const SERVICES = `
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: default }
+spec: { selector: { app: web }, ports: [{ port: 80 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: database, namespace: default }
+spec: { ports: [{ port: 5432 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: database-1
+  namespace: default
+  labels: { kubernetes.io/service-name: database }
+addressType: IPv4
+endpoints:
+  - { addresses: [192.0.2.1] }
+  - { addresses: [192.0.2.2], conditions: { ready: false } }
+ports: [{ port: 5432 }]
+`;
+
+const CRON_JOB = `
+apiVersion: batch/v1
+kind: CronJob
+metadata: { name: tick, namespace: default }
+spec:
+  schedule: "0 0 1 1 *"
+  jobTemplate:
+    metadata: { annotations: { team: shop } }
+    spec:
+      template:
+        spec: { restartPolicy: Never, containers: [{ name: tick, image: tick }] }
+`;
+
+const UNSCHEDULABLE = `
+apiVersion: v1
+kind: Pod
+metadata: { name: stuck, namespace: default }
+spec: { nodeSelector: { disk: fast }, containers: [{ name: stuck, image: stuck }] }
+`;
+
+const WIDGETS = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.example.com }
+spec:
+  group: example.com
+  names: { kind: Widget, plural: widgets }
+  scope: Cluster
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+      additionalPrinterColumns: [{ name: Size, type: integer, jsonPath: .size }]
+`;
+
+const WIDGET = `
+apiVersion: example.com/v1
+kind: Widget
+metadata: { name: first }
+size: 3
+`;
+
 const BARE_POD = `
 apiVersion: v1
 kind: Pod
@@ -392,20 +572,21 @@ metadata: { name: bare, namespace: default }
 spec: { nodeName: NODE, containers: [{ name: bare, image: bare }] }
 `;
 
-const VIEWS = [
-  "/",
-  "/graph?namespace=default",
-  "/list/core/pods",
-  "/list/core/events",
-  "/object/apps/deployments/default/web",
-  "/object/apps/deployments/default/web?tab=yaml",
-  "/object/apps/deployments/default/web?tab=edit",
-  "/object/apps/deployments/default/web?tab=events",
-  "/object/apps/deployments/default/web?tab=history",
-  "/object/apps/deployments/default/web?tab=related",
-  "/object/core/secrets/default/password?tab=yaml",
-  "/object/core/configmaps/default/missing",
-  "/terminal/default/missing?container=web&mode=debug",
+/** The addresses of views, and what they show once they have their objects. */
+const VIEWS: readonly (readonly [path: string, content: string])[] = [
+  ["/", ".nodes li"],
+  ["/graph?namespace=default", ".graph li"],
+  ["/list/core/pods", "tbody a"],
+  ["/list/core/events", "tbody a"],
+  ["/object/apps/deployments/default/web", "section[aria-label=Conditions]"],
+  ["/object/apps/deployments/default/web?tab=yaml", ".yaml .owner"],
+  ["/object/apps/deployments/default/web?tab=edit", "text=replicas"],
+  ["/object/apps/deployments/default/web?tab=events", ".events li"],
+  ["/object/apps/deployments/default/web?tab=history", "tbody tr"],
+  ["/object/apps/deployments/default/web?tab=related", "tbody a"],
+  ["/object/core/secrets/default/password?tab=yaml", ".yaml .owner"],
+  ["/object/core/configmaps/default/missing", ".notice"],
+  ["/terminal/default/missing?container=web&mode=debug", "h1"],
 ];
 
 const SETTINGS = `

@@ -163,6 +163,24 @@ describe.skipIf(missing !== undefined)("dashboard with real containers", () => {
       await type("ps | grep -c 'tick[ ]'", /^.*1/);
       const path = "jsonpath={.spec.ephemeralContainers[0].name}";
       assert.equal(await kubectl("get", "pod", "ticker", "-o", path), "debugger-1");
+      await page.goto(`${origin}/object/core/pods/default/ticker?tab=logs`);
+      await page.getByLabel("Container").selectOption("debugger-1");
+      await page
+        .getByRole("log")
+        .filter({ hasText: /tick\[ \]/ })
+        .waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "usage: charts of the processor time and memory of a pod and its node",
+    async () => {
+      await page.goto(`${origin}/object/core/pods/default/ticker?tab=usage`);
+      const chart = page.locator("figure.chart");
+      await chart.filter({ hasText: /^CPU: [\d.]+m? now/ }).waitFor();
+      await chart.filter({ hasText: /^Memory: [\d.]+ [KM]iB now/ }).waitFor();
+      assert.equal(await chart.locator("canvas").count(), 2);
     },
     LIMIT_MS,
   );

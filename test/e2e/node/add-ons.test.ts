@@ -17,8 +17,25 @@ import { type Machine, startMachine } from "./machine.ts";
 
 const IMAGE = "k8ts.local/busybox:1";
 const LIMIT_MS = 240_000;
-/** Burns what its limit allows until the file is there. */
-const BURNER = "while [ ! -e /tmp/idle ]; do :; done; exec sleep 100000";
+const REST = "exec sleep 100000";
+/** Until the file is there. */
+const UNTIL_IDLE = "while [ ! -e /tmp/idle ]; do";
+/** What containers use, and what an autoscaler lets them use. */
+const AUTOSCALED = [
+  {
+    resource: "cpu",
+    target: { type: "Utilization", averageUtilization: 50 },
+    script: `${UNTIL_IDLE} :; done; ${REST}`,
+    used: /^burner-\S+ +(1\d\d|2[0-4]\d)m /m,
+  },
+  {
+    resource: "memory",
+    target: { type: "AverageValue", averageValue: "20Mi" },
+    // A file in /dev/shm is memory of the container.
+    script: `dd if=/dev/zero of=/dev/shm/x bs=1048576 count=50; ${UNTIL_IDLE} sleep 0.1; done; rm /dev/shm/x; ${REST}`,
+    used: /^burner-\S+ +\S+ +5\dMi/m,
+  },
+];
 const missing = missingProgram("chromium") ?? missingProgram("kubectl");
 
 describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
@@ -67,19 +84,20 @@ describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
     assert.equal(exitCode, 0, stderr);
   }
 
-  test(
-    "HorizontalPodAutoscaler: containers that burn processor time are scaled up, and down when they rest",
-    async () => {
-      await apply(BURNING, AUTOSCALER);
+  test.each(AUTOSCALED)(
+    "HorizontalPodAutoscaler by $resource: containers that use much are scaled up, and down when they use little",
+    async ({ resource, target, script, used }) => {
+      const limits = { requests: { cpu: "100m" }, limits: { cpu: "200m" } };
+      await apply(deploymentOf("burner", script, limits), autoscalerOf(resource, target));
       const path = "jsonpath={.status.readyReplicas}";
       const replicas = (): Promise<string> => kubectl("get", "deployment", "burner", "-o", path);
       await until(async () => (await replicas()) === "2", { timeoutMs: LIMIT_MS });
-      const used = await kubectl("top", "pods", "-l", "app=burner", "--no-headers");
-      assert.match(used, /^burner-\S+ +(1\d\d|2[0-4]\d)m /m, used);
+      const shown = await kubectl("top", "pods", "-l", "app=burner", "--no-headers");
+      assert.match(shown, used, shown);
       const pods = (await kubectl("get", "pods", "-l", "app=burner", "-o", "name")).trim();
       for (const pod of pods.split("\n")) await kubectl("exec", pod, "--", "touch", "/tmp/idle");
       await until(async () => (await replicas()) === "1", { timeoutMs: LIMIT_MS });
-      await kubectl("delete", "deployment,hpa", "burner");
+      await kubectl("delete", "deployment,hpa", "burner", "--wait");
     },
     2 * LIMIT_MS,
   );
@@ -95,13 +113,11 @@ describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
       await apply(
         secretOf(certificatePem, keyPem),
         deploymentOf("shop", "echo sold > /tmp/index.html; exec httpd -f -p 8080 -h /tmp"),
-        SERVICE,
-        INGRESS,
+        serviceOf("shop"),
+        ingressOf("shop", [{ hosts: ["shop.test"], secretName: "shop" }]),
       );
       await kubectl("rollout", "status", "deployment/shop", "--timeout=60s");
-      const path = "{.status.loadBalancer.ingress[0].ip}";
-      await kubectl("wait", `--for=jsonpath=${path}`, "ingress/shop", "--timeout=60s");
-      const address = await kubectl("get", "ingress", "shop", "-o", `jsonpath=${path}`);
+      const address = await addressOf("shop");
       const resolved = [
         "--resolve",
         `shop.test:443:${address}`,
@@ -119,6 +135,50 @@ describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
     },
     LIMIT_MS,
   );
+
+  test(
+    "Ingress: a rollout of its Deployment under load loses no request",
+    async () => {
+      // Endpoints are told to go before the container ends, as every program behind a proxy wants.
+      const lifecycle = { preStop: { sleep: { seconds: 3 } } };
+      const script = "hostname > /tmp/index.html; exec httpd -f -p 8080 -h /tmp";
+      const readinessProbe = { periodSeconds: 1, httpGet: { path: "/index.html", port: 8080 } };
+      const rolling = deploymentOf("rolling", script, {}, { lifecycle, readinessProbe });
+      await apply(rolling, serviceOf("rolling"), ingressOf("rolling"));
+      await kubectl("rollout", "status", "deployment/rolling", "--timeout=60s");
+      const address = await addressOf("rolling");
+      const ask = ["--silent", "--header", "Host: rolling.test", `http://${address}/`];
+      await until(async () => /^rolling-/.test((await machine.run("curl", ask)).stdout));
+      const over = join(machine.dir, "over");
+      const load = machine.start(process.execPath, ["-e", LOAD, address, "rolling.test", over]);
+      let said = "";
+      load.stdout?.on("data", (chunk: Buffer) => {
+        said += chunk;
+      });
+      const ended = new Promise((resolve) => load.once("close", resolve));
+      await until(() => said.includes("begun"));
+      for (let round = 0; round < 2; round++) {
+        await kubectl("rollout", "restart", "deployment/rolling");
+        await kubectl("rollout", "status", "deployment/rolling", "--timeout=60s");
+      }
+      const selector = ["pods", "-l", "app=rolling"];
+      const gone = async () => (await kubectl("get", ...selector, "-o", "name")).match(/pod/g);
+      await until(async () => (await gone())?.length === 1, { timeoutMs: LIMIT_MS });
+      writeFileSync(over, "");
+      await ended;
+      const { answers, failures } = JSON.parse(said.split("\n")[1] ?? "") as LoadResult;
+      assert.deepEqual(failures, []);
+      // Each of the three pods has answered.
+      assert.equal(answers.length, 3);
+    },
+    LIMIT_MS,
+  );
+
+  async function addressOf(ingress: string): Promise<string> {
+    const path = "{.status.loadBalancer.ingress[0].ip}";
+    await kubectl("wait", `--for=jsonpath=${path}`, `ingress/${ingress}`, "--timeout=60s");
+    return await kubectl("get", "ingress", ingress, "-o", `jsonpath=${path}`);
+  }
 
   /** The browser accepts no other key: the host name is not one that it could look up. */
   async function shownInChromium(address: string, certificatePem: string) {
@@ -152,10 +212,17 @@ describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
   }
 });
 
-function deploymentOf(name: string, script: string, resources: object = {}): object {
-  const container = { name, image: IMAGE, command: ["sh", "-c", script], resources };
+function deploymentOf(
+  name: string,
+  script: string,
+  resources: object = {},
+  more: object = {},
+): object {
+  const container = { name, image: IMAGE, command: ["sh", "-c", script], resources, ...more };
   const labels = { app: name };
-  const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
+  // The shell and httpd do not end by SIGTERM.
+  const grace = Object.hasOwn(more, "lifecycle") ? 4 : 0;
+  const spec = { containers: [container], terminationGracePeriodSeconds: grace };
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -168,57 +235,80 @@ function deploymentOf(name: string, script: string, resources: object = {}): obj
   };
 }
 
-const BURNING = deploymentOf("burner", BURNER, {
-  requests: { cpu: "100m" },
-  limits: { cpu: "200m" },
+function autoscalerOf(resource: string, target: object): object {
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name: "burner" },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "burner" },
+      ...{ minReplicas: 1, maxReplicas: 2 },
+      metrics: [{ type: "Resource", resource: { name: resource, target } }],
+      behavior: { scaleDown: { stabilizationWindowSeconds: 0 } },
+    },
+  };
+}
+
+function serviceOf(name: string): object {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+  };
+}
+
+/** For the host NAME.test. */
+function ingressOf(name: string, tls: readonly object[] = []): object {
+  const backend = { service: { name, port: { number: 80 } } };
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name },
+    spec: {
+      tls,
+      rules: [
+        { host: `${name}.test`, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } },
+      ],
+    },
+  };
+}
+
+interface LoadResult {
+  /** Each different one. */
+  readonly answers: readonly string[];
+  readonly failures: readonly string[];
+}
+
+/** Eight clients with kept connections that ask until the file is there; then a LoadResult is printed. */
+const LOAD = `
+const { Agent, request } = require("node:http");
+const { existsSync } = require("node:fs");
+const [host, name, over] = process.argv.slice(1);
+const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+const answers = new Set();
+const failures = [];
+const ask = () => new Promise((resolve) => {
+  const asked = request({ agent, host, headers: { host: name } }, (reply) => {
+    let text = "";
+    reply.on("data", (chunk) => (text += chunk));
+    reply.on("error", (error) => resolve(failures.push(error.message)));
+    reply.on("end", () => {
+      if (reply.statusCode === 200) answers.add(text);
+      else failures.push(reply.statusCode + " " + text);
+      resolve();
+    });
+  });
+  asked.on("error", (error) => resolve(failures.push(error.message)));
+  asked.end();
 });
-
-const AUTOSCALER = {
-  apiVersion: "autoscaling/v2",
-  kind: "HorizontalPodAutoscaler",
-  metadata: { name: "burner" },
-  spec: {
-    scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "burner" },
-    ...{ minReplicas: 1, maxReplicas: 2 },
-    metrics: [
-      {
-        type: "Resource",
-        resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } },
-      },
-    ],
-    behavior: { scaleDown: { stabilizationWindowSeconds: 0 } },
-  },
-};
-
-const SERVICE = {
-  apiVersion: "v1",
-  kind: "Service",
-  metadata: { name: "shop" },
-  spec: { selector: { app: "shop" }, ports: [{ port: 80, targetPort: 8080 }] },
-};
-
-const INGRESS = {
-  apiVersion: "networking.k8s.io/v1",
-  kind: "Ingress",
-  metadata: { name: "shop" },
-  spec: {
-    tls: [{ hosts: ["shop.test"], secretName: "shop" }],
-    rules: [
-      {
-        host: "shop.test",
-        http: {
-          paths: [
-            {
-              path: "/",
-              pathType: "Prefix",
-              backend: { service: { name: "shop", port: { number: 80 } } },
-            },
-          ],
-        },
-      },
-    ],
-  },
-};
+const client = async () => { while (!existsSync(over)) await ask(); };
+console.log("begun");
+Promise.all(Array.from({ length: 8 }, client)).then(() => {
+  console.log(JSON.stringify({ answers: [...answers], failures }));
+  process.exit();
+});
+`;
 
 function secretOf(certificatePem: string, keyPem: string): object {
   return {
