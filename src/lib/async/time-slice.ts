@@ -2,8 +2,9 @@
  * Splits long synchronous work into slices, so that other work of the process runs in between.
  *
  * Promises:
- * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop; after that
- *    `over` returns a promise for a later turn. Only a single step can take longer.
+ * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop, less while turns
+ *    are long (turn-share.ts); after that `over` returns a promise for a later turn. Only a single step can
+ *    take longer.
  * 2. Waiting users continue first come first served: the next one when the one before it waits for
  *    something else, as long as there is time left in the turn.
  * 3. While time stands still (the virtual clock) `over` never waits.
@@ -13,6 +14,7 @@ import { Fifo } from "../collections/fifo.ts";
 import type { Clock } from "../time/clock.ts";
 import { microtasksDone } from "./microtasks-done.ts";
 import { nextTurn } from "./next-turn.ts";
+import { TurnShare } from "./turn-share.ts";
 
 /** Short compared with network latency, long compared with the cost of a turn. */
 const SLICE_MS = 2;
@@ -20,20 +22,24 @@ const SLICE_MS = 2;
 export class TimeSlice {
   readonly #clock: Clock;
   readonly #sliceMs: number;
+  readonly #turns: TurnShare;
   /** When this turn's work began; undefined while there was none. */
   #startMs: number | undefined;
+  /** How much work there is in this turn. */
+  #limitMs = 0;
   readonly #waiting = new Fifo<() => void>();
 
   constructor(clock: Clock, sliceMs: number = SLICE_MS) {
     this.#clock = clock;
     this.#sliceMs = sliceMs;
+    this.#turns = TurnShare.of(clock);
   }
 
   /** Undefined while there is time left in this turn. */
   over(): Promise<void> | undefined {
     const nowMs = this.#clock.elapsedMs();
     if (this.#startMs === undefined) this.#begin(nowMs);
-    else if (nowMs - this.#startMs >= this.#sliceMs) {
+    else if (nowMs - this.#startMs >= this.#limitMs) {
       return new Promise((resolve) => this.#waiting.push(resolve));
     }
     return undefined;
@@ -41,6 +47,7 @@ export class TimeSlice {
 
   #begin(nowMs: number): void {
     this.#startMs = nowMs;
+    this.#limitMs = this.#sliceMs * this.#turns.share;
     void nextTurn().then(() => this.#nextTurn());
   }
 
@@ -55,7 +62,7 @@ export class TimeSlice {
     this.#waiting.shift()?.();
     if (this.#waiting.size === 0) return;
     void microtasksDone().then(() => {
-      if (this.#clock.elapsedMs() - this.#startMs! < this.#sliceMs) this.#continueNext();
+      if (this.#clock.elapsedMs() - this.#startMs! < this.#limitMs) this.#continueNext();
     });
   }
 }

@@ -28,3 +28,22 @@ test("turn limit: a caller in a later turn does not wait when nothing else does"
   for (let turn = 0; turn < 4; turn++) await nextTurn();
   assert.equal(limit.begin(), undefined);
 });
+
+test("turn limit: fewer begin while turns are long, but always one", async () => {
+  const turns = { share: 0.5 };
+  const limit = new TurnLimit(4, turns);
+  const begun: number[] = [];
+  const calls = [0, 1, 2, 3, 4].map(async (n) => {
+    await limit.begin();
+    begun.push(n);
+  });
+  await Promise.resolve();
+  assert.deepEqual(begun, [0, 1]);
+  turns.share = 0.1;
+  await nextTurn();
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.deepEqual(begun, [0, 1, 2]);
+  await Promise.all(calls);
+  assert.deepEqual(begun, [0, 1, 2, 3, 4]);
+});

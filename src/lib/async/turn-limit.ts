@@ -3,25 +3,34 @@
  * the process does not keep a request from outside waiting until all of them are done.
  *
  * Promises:
- * 1. At most `perTurn` callers of `begin` go on in a turn. The others wait, first come first served.
+ * 1. At most `perTurn` callers of `begin` go on in a turn, fewer while turns are long (turn-share.ts), but
+ *    always one. The others wait, first come first served.
  * 2. A caller that need not wait gets undefined and costs no promise.
  */
 import { Fifo } from "../collections/fifo.ts";
 import { nextTurn } from "./next-turn.ts";
+import type { TurnShare } from "./turn-share.ts";
 
 export class TurnLimit {
   readonly #perTurn: number;
+  readonly #turns: Pick<TurnShare, "share"> | undefined;
   readonly #waiting = new Fifo<() => void>();
   #begun = 0;
 
-  constructor(perTurn: number) {
+  constructor(perTurn: number, turns?: Pick<TurnShare, "share">) {
     this.#perTurn = perTurn;
+    this.#turns = turns;
   }
 
   begin(): Promise<void> | undefined {
-    if (this.#begun >= this.#perTurn) return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#begun >= this.#most()) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#count();
     return undefined;
+  }
+
+  #most(): number {
+    if (this.#turns === undefined) return this.#perTurn;
+    return Math.max(1, Math.round(this.#perTurn * this.#turns.share));
   }
 
   #count(): void {
@@ -31,7 +40,8 @@ export class TurnLimit {
 
   #nextTurn(): void {
     this.#begun = 0;
-    while (this.#begun < this.#perTurn) {
+    const most = this.#most();
+    while (this.#begun < most) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#count();

@@ -10,6 +10,7 @@
  */
 
 import { nextTurn } from "#lib/async/next-turn.ts";
+import { TurnShare } from "#lib/async/turn-share.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
@@ -70,6 +71,7 @@ export class Scheduler {
   readonly permits: Permits;
   readonly #options: SchedulerOptions;
   readonly #binding: BindingCycle;
+  readonly #turns: TurnShare;
   #bindings = 0;
   #wakeLoop: (() => void) | undefined;
   #isBusy = false;
@@ -80,6 +82,7 @@ export class Scheduler {
     this.#options = options;
     this.permits = new Permits(options.clock);
     this.#binding = new BindingCycle(options);
+    this.#turns = TurnShare.of(options.clock);
   }
 
   /** Whether anything is being decided, bound or written. */
@@ -111,7 +114,7 @@ export class Scheduler {
         continue;
       }
       this.#isBusy = true;
-      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS * this.#turns.share;
       for (let pods = 0; pods < SLICE_PODS_MAX && clock.elapsedMs() < this.#sliceEndMs; pods++) {
         if (this.#bindings >= BINDINGS_MAX) break;
         const queued = queue.pop();
@@ -140,7 +143,7 @@ export class Scheduler {
     const { clock } = this.#options;
     if (clock.elapsedMs() < this.#sliceEndMs) return undefined;
     return nextTurn().then(() => {
-      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS * this.#turns.share;
     });
   }
 
