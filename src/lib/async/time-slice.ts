@@ -39,16 +39,18 @@ export class TimeSlice {
   over(): Promise<void> | undefined {
     const nowMs = this.#clock.elapsedMs();
     if (this.#startMs === undefined) this.#begin(nowMs);
-    else if (nowMs - this.#startMs >= this.#limitMs) {
-      return new Promise((resolve) => this.#waiting.push(resolve));
-    }
-    return undefined;
+    else if (nowMs - this.#startMs >= this.#limitMs || this.#turns.isLate) return this.#wait();
+    return this.#turns.rest === undefined ? undefined : this.#wait();
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #begin(nowMs: number): void {
     this.#startMs = nowMs;
     this.#limitMs = this.#sliceMs * this.#turns.share;
-    void nextTurn().then(() => this.#nextTurn());
+    void (this.#turns.rest ?? nextTurn()).then(() => this.#nextTurn());
   }
 
   #nextTurn(): void {

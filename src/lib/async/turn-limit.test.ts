@@ -30,7 +30,7 @@ test("turn limit: a caller in a later turn does not wait when nothing else does"
 });
 
 test("turn limit: fewer begin while turns are long, but always one", async () => {
-  const turns = { share: 0.5 };
+  const turns = { share: 0.5, isLate: false, rest: undefined };
   const limit = new TurnLimit(4, turns);
   const begun: number[] = [];
   const calls = [0, 1, 2, 3, 4].map(async (n) => {
@@ -46,4 +46,35 @@ test("turn limit: fewer begin while turns are long, but always one", async () =>
   assert.deepEqual(begun, [0, 1, 2]);
   await Promise.all(calls);
   assert.deepEqual(begun, [0, 1, 2, 3, 4]);
+});
+
+test("turn limit: nobody begins late in a turn or during a rest", async () => {
+  let end: () => void = () => undefined;
+  const rest = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const turns: { share: number; isLate: boolean; rest: Promise<void> | undefined } = {
+    ...{ share: 1, isLate: true, rest: undefined },
+  };
+  const limit = new TurnLimit(4, turns);
+  const begun: string[] = [];
+  const call = async (name: string): Promise<void> => {
+    await limit.begin();
+    begun.push(name);
+  };
+  const late = call("late");
+  assert.deepEqual(begun, []);
+  await nextTurn();
+  await late;
+  assert.deepEqual(begun, ["late"]);
+  turns.isLate = false;
+  turns.rest = rest;
+  await nextTurn();
+  const during = call("during the rest");
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  assert.deepEqual(begun, ["late"]);
+  turns.rest = undefined;
+  end();
+  await during;
+  assert.deepEqual(begun, ["late", "during the rest"]);
 });

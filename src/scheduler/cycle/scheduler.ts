@@ -122,7 +122,7 @@ export class Scheduler {
         const attempt = this.#attempt(queued, signal);
         if (attempt !== undefined) await attempt;
       }
-      await nextTurn();
+      await (this.#turns.rest ?? nextTurn());
     }
   }
 
@@ -142,7 +142,7 @@ export class Scheduler {
   #pause(): Promise<void> | undefined {
     const { clock } = this.#options;
     if (clock.elapsedMs() < this.#sliceEndMs) return undefined;
-    return nextTurn().then(() => {
+    return (this.#turns.rest ?? nextTurn()).then(() => {
       this.#sliceEndMs = clock.elapsedMs() + SLICE_MS * this.#turns.share;
     });
   }
