@@ -58,16 +58,6 @@ test("TimeSlice: those who wait continue in one turn while there is time left", 
   await Promise.all(waiting);
 });
 
-test("TimeSlice: late in a turn nothing goes on, even if there is time left in the slice", () => {
-  const { clock, spend } = spentBy();
-  const slice = new TimeSlice(clock, 100);
-  assert.equal(slice.over(), undefined);
-  spend(19);
-  assert.equal(slice.over(), undefined);
-  spend(1);
-  assert.ok(slice.over() instanceof Promise);
-});
-
 test("TimeSlice: no waits while the virtual clock stands still", () => {
   using clock = new VirtualClock();
   const slice = new TimeSlice(clock, 1);

@@ -7,14 +7,14 @@ import { TurnShare } from "./turn-share.ts";
 
 test("TurnShare: short turns are used as they are", async () => {
   const { clock, turnsOf } = spentBy();
-  const turns = new TurnShare(clock, () => false);
+  const turns = new TurnShare(clock, () => true);
   assert.equal(await turnsOf(turns, 8, 20), 8);
   assert.equal(turns.share, 1);
 });
 
 test("TurnShare: when everything takes six times as long, less is done in a turn", async () => {
   const { clock, turnsOf } = spentBy();
-  const turns = new TurnShare(clock, () => false);
+  const turns = new TurnShare(clock, () => true);
   const tookMs = await turnsOf(turns, 48, 4);
   assert.ok(tookMs > 9 && tookMs < 11, `${tookMs}`);
   assert.equal(await turnsOf(turns, 8, 20), 8, "and all of it when it is over");
@@ -22,15 +22,26 @@ test("TurnShare: when everything takes six times as long, less is done in a turn
 
 test("TurnShare: a turn of a second is no reason to stop", async () => {
   const { clock, turnsOf } = spentBy();
-  const turns = new TurnShare(clock, () => false);
+  const turns = new TurnShare(clock, () => true);
   await turnsOf(turns, 1_000, 3);
   assert.equal(turns.share, 0.1);
-  assert.equal(turns.rest, undefined);
 });
 
-test("TurnShare: a turn is late after 20 ms", () => {
-  const { clock, spend } = spentBy();
-  const turns = new TurnShare(clock);
+test("TurnShare: with a small heap long turns change nothing", async () => {
+  const { clock, spend, turnsOf } = spentBy();
+  const turns = new TurnShare(clock, () => false);
+  assert.equal(await turnsOf(turns, 100, 4), 100);
+  assert.equal(turns.rest, undefined);
+  assert.equal(turns.share, 1);
+  spend(100);
+  assert.equal(turns.isLate, false);
+});
+
+test("TurnShare: a turn is late after 20 ms", async () => {
+  const { clock, spend, turnsOf } = spentBy();
+  const turns = new TurnShare(clock, () => true);
+  await turnsOf(turns, 11, 1);
+  await turnsOf(turns, 1, 20);
   assert.equal(turns.share, 1);
   spend(19);
   assert.equal(turns.isLate, false);

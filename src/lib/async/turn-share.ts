@@ -7,9 +7,10 @@
  * Promises:
  * 1. `share` is 1 while turns take up to `TURN_MS`; while they take longer it falls until they do not any
  *    more, at most to `SHARE_MIN`, and afterwards it rises again within a few turns.
- * 2. After a long turn of a process with a large heap there is a `rest`: what is not urgent waits for its
- *    end, and other threads go on with the marking. With a small heap there is none.
- * 3. While time stands still (the virtual clock) the share is 1, no turn is late and there are no rests.
+ * 2. After a long turn there is a `rest`: what is not urgent waits for its end, and other threads go on with
+ *    the marking.
+ * 3. With a small heap the share is 1, no turn is late and there are no rests, however long turns are.
+ * 4. While time stands still (the virtual clock) the share is 1, no turn is late and there are no rests.
  */
 import { getHeapStatistics } from "node:v8";
 import type { Clock } from "../time/clock.ts";
@@ -32,6 +33,8 @@ export class TurnShare {
   readonly #clock: Clock;
   readonly #isHeapLarge: () => boolean;
   #share = 1;
+  /** As of the last turn that was not short. */
+  #isLarge = false;
   /** When somebody first asked in this turn. */
   #startMs: number | undefined;
   #rest: Promise<void> | undefined;
@@ -61,7 +64,8 @@ export class TurnShare {
 
   /** Whether this turn takes so long already that nothing more should begin. */
   get isLate(): boolean {
-    return this.#startMs !== undefined && this.#clock.elapsedMs() - this.#startMs >= LATE_MS;
+    if (!this.#isLarge || this.#startMs === undefined) return false;
+    return this.#clock.elapsedMs() - this.#startMs >= LATE_MS;
   }
 
   /** Undefined unless there is one now. */
@@ -72,9 +76,14 @@ export class TurnShare {
   #nextTurn(): void {
     const tookMs = this.#clock.elapsedMs() - this.#startMs!;
     this.#startMs = undefined;
+    if (tookMs > TURN_MS) this.#isLarge = this.#isHeapLarge();
+    if (!this.#isLarge) {
+      this.#share = 1;
+      return;
+    }
     const growth = tookMs > 0 ? Math.min(TURN_MS / tookMs, GROWTH_MAX) : GROWTH_MAX;
     this.#share = Math.min(Math.max(this.#share * growth, SHARE_MIN), 1);
-    if (tookMs < LONG_MS || this.#rest !== undefined || !this.#isHeapLarge()) return;
+    if (tookMs < LONG_MS || this.#rest !== undefined) return;
     this.#rest = new Promise((resolve) => {
       this.#clock.schedule(Math.min(tookMs * REST_FACTOR, REST_MAX_MS), () => {
         this.#rest = undefined;
