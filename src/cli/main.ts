@@ -172,12 +172,12 @@ function letRequestsDieYoung(): void {
 /**
  * V8 begins to mark the heap after every 64 MB of new buffers, and marks for 25 ms with each further one until
  * it is done: with 50,000 pods every four seconds, for half a second. Here buffers count as part of
- * the heap, which is collected when both have grown by 25 % (small ones when they have by some megabytes more).
+ * the heap, which is collected when both have grown by 35 % (small ones when they have by some megabytes more).
  */
 function collectLargeHeapsSeldom(): void {
   if (NODE_MAJOR < 26) return; // older ones do not know the first of them
   setFlagsFromString("--external-memory-accounted-in-global-limit");
-  setFlagsFromString("--heap-growing-percent=25");
+  setFlagsFromString("--heap-growing-percent=35");
 }
 
 /** Garbage of the start is not kept for speed. */

@@ -6,7 +6,6 @@ import { RequestMetrics } from "#client/request-metrics.ts";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
 import { TurnLimit } from "#lib/async/turn-limit.ts";
-import { TurnShare } from "#lib/async/turn-share.ts";
 import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { releaseProgramPages } from "#lib/native/release-program-pages.ts";
@@ -144,10 +143,9 @@ async function runCluster(
   const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders, simulated };
   const shared = { ...surroundings, ...own };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
-  const share = TurnShare.of(clock);
   const turns = {
-    begins: new TurnLimit(CALLS_PER_TURN, share),
-    answers: new TurnLimit(ANSWERS_PER_TURN, share),
+    begins: new TurnLimit(CALLS_PER_TURN),
+    answers: new TurnLimit(ANSWERS_PER_TURN),
   };
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {

@@ -10,7 +10,6 @@
  */
 
 import { nextTurn } from "#lib/async/next-turn.ts";
-import { TurnShare } from "#lib/async/turn-share.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
@@ -71,7 +70,6 @@ export class Scheduler {
   readonly permits: Permits;
   readonly #options: SchedulerOptions;
   readonly #binding: BindingCycle;
-  readonly #turns: TurnShare;
   #bindings = 0;
   #wakeLoop: (() => void) | undefined;
   #isBusy = false;
@@ -82,7 +80,6 @@ export class Scheduler {
     this.#options = options;
     this.permits = new Permits(options.clock);
     this.#binding = new BindingCycle(options);
-    this.#turns = TurnShare.of(options.clock);
   }
 
   /** Whether anything is being decided, bound or written. */
@@ -114,7 +111,7 @@ export class Scheduler {
         continue;
       }
       this.#isBusy = true;
-      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS * this.#turns.share;
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
       for (let pods = 0; pods < SLICE_PODS_MAX && clock.elapsedMs() < this.#sliceEndMs; pods++) {
         if (this.#bindings >= BINDINGS_MAX) break;
         const queued = queue.pop();
@@ -122,7 +119,7 @@ export class Scheduler {
         const attempt = this.#attempt(queued, signal);
         if (attempt !== undefined) await attempt;
       }
-      await (this.#turns.rest ?? nextTurn());
+      await nextTurn();
     }
   }
 
@@ -142,8 +139,8 @@ export class Scheduler {
   #pause(): Promise<void> | undefined {
     const { clock } = this.#options;
     if (clock.elapsedMs() < this.#sliceEndMs) return undefined;
-    return (this.#turns.rest ?? nextTurn()).then(() => {
-      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS * this.#turns.share;
+    return nextTurn().then(() => {
+      this.#sliceEndMs = clock.elapsedMs() + SLICE_MS;
     });
   }
 
