@@ -79,6 +79,16 @@ describe("idle GC: a heap is collected", () => {
       at: [],
     },
     {
+      name: "not when everything would stand still for long: that is left to V8",
+      samples: [
+        [400, 0.9],
+        [400, 0],
+        [400, 0],
+        [380, 0],
+      ],
+      at: [3],
+    },
+    {
       name: "not for a little",
       samples: [
         [60, 0],

@@ -9,6 +9,8 @@
  * 2. What is left after a collection counts as needed: it is not tried again before more has come,
  *    but for once, later: what is kept for a while after work (windows of changes) is gone by then.
  * 3. `onRest` is called when it has been quiet for the first time, and after each collection.
+ * 4. It leaves large heaps to V8, which collects them little by little: a thorough collection marks them twice
+ *    while everything else stands still, 1.8 seconds with 150,000 pods.
  */
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
@@ -23,6 +25,8 @@ const QUIET = 0.05;
 const QUIET_MS_DEFAULT = 4_000;
 const SECOND_AFTER_MS = 180_000;
 const GAIN_BYTES_MIN_DEFAULT = 24 * 1024 * 1024;
+/** Collected in half a second. */
+const HEAP_BYTES_MAX = 384 * 1024 * 1024;
 
 /** Older Node versions do not support these options of `gc`, and collect less when they get them. */
 const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
@@ -72,7 +76,7 @@ export function collectWhenIdle(
     looksUntilSecond -= 1;
     const first = bytes - neededBytes >= gainBytesMin;
     const isQuiet = quietLooks >= quietLooksMin;
-    const isWorthwhile = first || looksUntilSecond <= 0;
+    const isWorthwhile = (first || looksUntilSecond <= 0) && bytes <= HEAP_BYTES_MAX;
     if (isQuiet && isWorthwhile) {
       heap.collect();
       neededBytes = heap.bytes();

@@ -1,16 +1,18 @@
-/** The README's first steps, as they are printed, with the launcher and kubectl on a machine without a network. */
+/**
+ * The README's first steps, as they are printed, from a clean clone: with what the launcher sets up and kubectl
+ * on a machine without a network.
+ */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { ProgramResult } from "#host/run-program.ts";
+import { type ProgramResult, runProgram } from "#host/run-program.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";
-import { buildProgram } from "../../built-program.ts";
 import { until } from "./eventually.ts";
 import { type Machine, startMachine } from "./machine.ts";
 
-const REPOSITORY = dirname(fileURLToPath(new URL("../../../README.md", import.meta.url)));
+const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What a step prints, by its beginning. */
 const PRINTED: Readonly<Record<string, RegExp>> = {
@@ -28,15 +30,18 @@ const READS = /^(curl|kubectl (rollout status|wait|logs|exec|get)) /;
 
 describe("README: first steps", () => {
   let machine: Machine;
+  let clone: string;
 
   beforeAll(async () => {
     for (const program of ["kubectl", "curl"] as const) {
       const why = missingProgram(program);
       if (why !== undefined) throw new Error(why);
     }
-    buildProgram();
     machine = await startMachine(); // has loopback only
-  }, 180_000);
+    clone = join(machine.dir, "clone");
+    await git("clone", "--quiet", REPOSITORY, clone);
+    symlinkSync(join(REPOSITORY, "node_modules"), join(clone, "node_modules")); // npm would need a network
+  }, 60_000);
 
   afterAll(async () => {
     await shell("./k8ts down --purge");
@@ -45,17 +50,18 @@ describe("README: first steps", () => {
     await machine[Symbol.asyncDispose]();
   }, 120_000);
 
-  /** In the repository, with a home directory of the machine's own. */
+  /** In the clone, with a home directory of the machine's own. */
   function shell(line: string): Promise<ProgramResult> {
     const home = join(machine.dir, "home");
-    const env = `unset KUBECONFIG; mkdir -p ${home}; export HOME=${home}; cd ${REPOSITORY}`;
+    const env = `unset KUBECONFIG; mkdir -p ${home}; export HOME=${home}; cd ${clone}`;
     return machine.run("bash", ["-c", `${env}; ${line}`]);
   }
 
-  test("./k8ts up, then create deployment, expose, logs, exec, scale, rollout, job, PersistentVolumeClaim as printed", async () => {
+  test("a clean clone: ./k8ts up builds, then create deployment, expose, logs, exec, scale, rollout, job, PersistentVolumeClaim as printed", async () => {
     const up = await shell("./k8ts up --no-install");
     assert.equal(up.exitCode, 0, up.stderr);
-    const steps = firstSteps();
+    assert.match(up.stderr, /^k8ts: building$/m);
+    const steps = firstSteps(clone);
     assert.ok(steps.length >= 15, steps.join("\n"));
     for (const step of steps) {
       let last = await shell(step);
@@ -66,6 +72,7 @@ describe("README: first steps", () => {
       }
       assert.ok(isGood(step, last), `${step}: ${last.exitCode}\n${last.stdout}\n${last.stderr}`);
     }
+    assert.equal(await git("-C", clone, "status", "--porcelain"), "");
   }, 300_000);
 });
 
@@ -74,9 +81,15 @@ function isGood(step: string, { exitCode, stdout }: ProgramResult): boolean {
   return exitCode === 0 && (printed === undefined || printed.test(stdout));
 }
 
+async function git(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await runProgram("git", args);
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+}
+
 /** The lines of the code block below the heading. */
-function firstSteps(): readonly string[] {
-  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+function firstSteps(folder: string): readonly string[] {
+  const readme = readFileSync(join(folder, "README.md"), "utf8");
   const [, below = ""] = readme.split("## First steps\n");
   const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(below) ?? [];
   return block.split("\n").filter((line) => line !== "");
