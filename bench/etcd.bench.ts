@@ -284,6 +284,7 @@ async function startUpstream(
       etcdServers: etcd.endpoints,
       keysOf: join(directory, "ours"),
       directory: join(directory, "upstream"),
+      hasAccounts: true, // pods get a token volume on both sides
     }),
   );
 }

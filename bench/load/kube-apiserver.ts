@@ -15,10 +15,15 @@ export interface KubeApiServerOptions {
   /** For what the program itself writes. */
   readonly directory: string;
   readonly flags?: readonly string[];
+  /**
+   * The ServiceAccount plug-in is on: pods get a token volume as on our server. Whoever creates pods has
+   * to create the account first, because the server alone has no controller that does.
+   */
+  readonly hasAccounts?: boolean;
 }
 
 export async function startKubeApiServer(options: KubeApiServerOptions): Promise<ServerProcess> {
-  const { etcdServers, keysOf, directory, flags = [] } = options;
+  const { etcdServers, keysOf, directory, flags = [], hasAccounts = false } = options;
   const pki = (name: string): string => join(keysOf, "pki", name);
   const port = await freePort();
   mkdirSync(directory, { recursive: true });
@@ -41,8 +46,7 @@ export async function startKubeApiServer(options: KubeApiServerOptions): Promise
       ...["--requestheader-group-headers=X-Remote-Group", "--authorization-mode=Node,RBAC"],
       "--requestheader-extra-headers-prefix=X-Remote-Extra-",
       "--service-cluster-ip-range=10.96.0.0/12",
-      // No controller is there to make the default service accounts.
-      "--disable-admission-plugins=ServiceAccount",
+      ...(hasAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
       ...flags,
     ],
     { stdio: "ignore" },
