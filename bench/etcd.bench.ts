@@ -48,8 +48,11 @@ const CREATE_WIDTH = 64;
 const MEMORY_FACTOR_MAX = 0.5;
 const DEPLOYMENT_FACTOR = 3;
 const REPLICAS = 1_000;
-/** Not counted: the managers have just started. */
-const WARM_UP_ROUNDS = 2;
+/**
+ * Not counted: servers and managers have just started. As many creates as in-turns.ts warms up with, so
+ * that V8 has compiled what they do.
+ */
+const WARM_UP_ROUNDS = 4;
 /** Then both sides have given back what a burst left behind. */
 const REST_MS = 30_000;
 

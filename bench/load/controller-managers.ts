@@ -29,7 +29,7 @@ export function startManager({ program, port, keysOf }: ManagerOptions): Manager
     `--root-ca-file=${join(keysOf, "pki", "ca.crt")}`,
     `--service-account-private-key-file=${join(keysOf, "pki", "sa.key")}`,
     ...["--leader-elect=false", "--kube-api-qps=10000", "--kube-api-burst=10000"],
-    ...(program === "ours" ? [] : ["--secure-port=0"]),
+    "--secure-port=0",
   ];
   const [command, first] =
     program === "ours" ? [LAUNCHER, ["controller-manager"]] : [KUBE_CONTROLLER_MANAGER, []];
