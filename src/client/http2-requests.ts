@@ -58,7 +58,7 @@ export class Http2Requests implements Disposable {
   readonly #life = new AbortController();
   readonly #aborts = new SignalListeners();
   /** Header blocks that do not depend on the object, by method and content type. */
-  readonly #prefixes = new Map<string, { readonly pseudo: Buffer; readonly fields: Buffer }>();
+  readonly #prefixes = new Map<string, Prefix>();
   #current: Held | undefined;
 
   constructor(server: string, userAgent: string, clock: Clock) {
@@ -144,13 +144,19 @@ export class Http2Requests implements Disposable {
           ...(authorization === undefined ? [] : ([["authorization", authorization]] as const)),
           ...(body === undefined ? [] : ([["content-type", contentType]] as const)),
         ]),
+        path: undefined,
+        block: NO_BYTES,
       };
       if (this.#prefixes.size >= PREFIXES_MAX) this.#prefixes.clear();
       this.#prefixes.set(key, prefix);
     }
-    const own: HeaderField[] = body === undefined ? [] : [["content-length", String(body.length)]];
-    const where = encodeHeaders([[":path", this.#pathOf(path)]]);
-    return Buffer.concat([prefix.pseudo, where, prefix.fields, encodeHeaders(own)]);
+    if (prefix.path !== path) {
+      const where = encodeHeaders([[":path", this.#pathOf(path)]]);
+      prefix.block = Buffer.concat([prefix.pseudo, where, prefix.fields]);
+      prefix.path = path;
+    }
+    if (body === undefined) return prefix.block;
+    return Buffer.concat([prefix.block, encodeHeaders([["content-length", String(body.length)]])]);
   }
 
   /** A server may be behind a path of its own. */
@@ -158,6 +164,16 @@ export class Http2Requests implements Disposable {
     const { pathname } = this.#server;
     return pathname === "/" ? path : `${pathname.replace(/\/$/, "")}${path}`;
   }
+}
+
+/** What requests of one method have in common. Those of a batch have the path in common as well. */
+interface Prefix {
+  readonly pseudo: Buffer;
+  readonly fields: Buffer;
+  /** Of the last request. */
+  path: string | undefined;
+  /** All fields of the last request but the length of its body. */
+  block: Buffer;
 }
 
 /** A connection that is made or being made, for one identity. */

@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import type { Resource } from "#runtime/controller.ts";
+import { Cache, type Change } from "#client/cache.ts";
+import type { Caches, Resource } from "#runtime/controller.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import type { Write } from "#runtime/writes.ts";
-import { decide, type GarbageState, type OwnerView } from "./garbage-collector.ts";
+import {
+  decide,
+  type GarbageState,
+  garbageCollector,
+  type OwnerView,
+} from "./garbage-collector.ts";
 
 const RESOURCE: Resource = {
   group: "",
@@ -161,3 +168,94 @@ test("garbage collector: an owner in another namespace is ignored, and an Event 
     ],
   );
 });
+
+const FOREGROUND = { deletionTimestamp: DELETED, finalizers: ["foregroundDeletion"] };
+const HELD = object("a", { ownerReferences: [owner("o")] });
+
+const queued: {
+  name: string;
+  cached: readonly KubeObject[];
+  change: Change<KubeObject>;
+  want: readonly string[];
+}[] = [
+  {
+    name: "a new object whose owner is in the cache is not queued",
+    cached: [object("o"), HELD],
+    change: { next: HELD, old: undefined },
+    want: [],
+  },
+  {
+    name: "a new object whose owner the cache does not have is queued",
+    cached: [HELD],
+    change: { next: HELD, old: undefined },
+    want: ["a"],
+  },
+  {
+    name: "a new object with one owner in the cache and one that is not is queued",
+    cached: [object("o")],
+    change: {
+      next: object("a", { ownerReferences: [owner("o"), owner("p")] }),
+      old: undefined,
+    },
+    want: ["a"],
+  },
+  {
+    name: "a new object whose owner has another uid is queued",
+    cached: [object("o", { uid: "other" }), HELD],
+    change: { next: HELD, old: undefined },
+    want: ["a"],
+  },
+  {
+    name: "a new object whose owner is in another namespace is queued",
+    cached: [object("o", { namespace: "other" }), HELD],
+    change: { next: HELD, old: undefined },
+    want: ["a"],
+  },
+  {
+    name: "a new object whose owner waits for its dependents is queued",
+    cached: [object("o", FOREGROUND), HELD],
+    change: { next: HELD, old: undefined },
+    want: ["a"],
+  },
+  {
+    name: "an object that is being deleted is queued although its owner is in the cache",
+    cached: [object("o")],
+    change: { next: object("a", { ...HELD.metadata, ...FOREGROUND }), old: HELD },
+    want: ["a"],
+  },
+  {
+    name: "dependents are queued when their owner is gone",
+    cached: [HELD],
+    change: { next: undefined, old: object("o") },
+    want: ["a"],
+  },
+  {
+    name: "dependents are queued when their owner begins to wait for them",
+    cached: [object("o", FOREGROUND), HELD],
+    change: { next: object("o", FOREGROUND), old: object("o") },
+    want: ["o", "a"],
+  },
+  {
+    name: "dependents are queued when another object took the name of their owner unseen",
+    cached: [object("o", { uid: "other" }), HELD],
+    change: { next: object("o", { uid: "other" }), old: object("o") },
+    want: ["a"],
+  },
+];
+
+for (const { name, cached, change, want } of queued) {
+  test(`feed: garbage collector: ${name}`, () => {
+    const { discovered } = garbageCollector(new ResourceSet([RESOURCE]));
+    const cache = new Cache<KubeObject>();
+    for (const { name: index, values } of discovered!.indexes?.(RESOURCE) ?? []) {
+      cache.addIndex(index, values);
+    }
+    for (const one of cached) cache.put(one);
+    const caches = (() => cache) as unknown as Caches;
+    const keys = discovered!.feed(RESOURCE)!.keysOfChange!(change, caches);
+    assert.deepEqual(
+      keys.map((key) => key.name),
+      want,
+    );
+  });
+}

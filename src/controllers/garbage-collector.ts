@@ -95,9 +95,11 @@ function ownerUids({ metadata }: KubeObject): readonly string[] {
 
 function feedOf(resource: Resource, all: () => readonly Resource[]): Feed {
   const isWatched = (caches: Caches) => (other: Resource) => indexed(caches, other) !== undefined;
+  const ownKeys = (object: KubeObject, caches: Caches): readonly Key[] =>
+    concerns(object) && !isHeld(object, caches, all()) ? [keyFor(resource, object)] : [];
   return {
     kind: resource,
-    keys: (object) => (concerns(object) ? [keyFor(resource, object)] : []),
+    keys: (object, caches) => ownKeys(object, caches),
     keysOfChange: ({ next, old }: Change<KubeObject>, caches) => {
       const dependentKeys = (owner: KubeObject): readonly Key[] =>
         dependentsOf(owner, caches, all().filter(isWatched(caches))).map((d) =>
@@ -105,8 +107,11 @@ function feedOf(resource: Resource, all: () => readonly Resource[]): Feed {
         );
       if (next === undefined) return [...dependentKeys(old!), ...ownersToWake(old!, caches, all())];
       if (old !== undefined && !isRelevant(next, old)) return [];
+      // The watch was broken: the old one was deleted meanwhile, and another has its name.
+      const isReplaced = old !== undefined && old.metadata.uid !== next.metadata.uid;
       return [
-        ...(concerns(next) ? [keyFor(resource, next)] : []),
+        ...ownKeys(next, caches),
+        ...(isReplaced ? dependentKeys(old) : []),
         ...(isDeletingDependents(next) ? dependentKeys(next) : []),
         ...(old === undefined ? [] : ownersToWake(old, caches, all())),
       ];
@@ -131,6 +136,33 @@ function isEqual(a: unknown, b: unknown): boolean {
 
 function concerns({ metadata }: KubeObject): boolean {
   return (metadata.ownerReferences ?? []).length > 0 || metadata.deletionTimestamp !== undefined;
+}
+
+/**
+ * The caches know all of its owners as solid: nothing is to be done. It need not be queued, as it is when
+ * one of the owners changes in what matters here: the index by owner has it already.
+ */
+function isHeld(object: KubeObject, caches: Caches, all: readonly Resource[]): boolean {
+  const { deletionTimestamp, ownerReferences = [] } = object.metadata;
+  if (deletionTimestamp !== undefined) return false;
+  return ownerReferences.every((reference) => {
+    const resource = resourceFor(reference, all);
+    return resource !== undefined && cachedState(reference, resource, object, caches) === "solid";
+  });
+}
+
+/** Undefined if the caches do not have the owner where it should be. */
+function cachedState(
+  { uid, name }: OwnerReference,
+  resource: Resource,
+  { metadata: { namespace } }: KubeObject,
+  caches: Caches,
+): "solid" | "waiting" | undefined {
+  const cached = indexed(caches, resource)?.byUid(uid);
+  if (cached === undefined || cached.metadata.name !== name) return undefined;
+  const where = resource.scope === "Namespaced" ? namespace : undefined;
+  const isThere = cached.metadata.namespace === where;
+  return isThere ? stateOf(cached) : undefined;
 }
 
 /** Owners in foreground deletion, queued when a dependent is deleted or drops its reference. */
@@ -187,8 +219,8 @@ async function viewOf(
   const elsewhere = isElsewhere ? { isElsewhere } : {};
   if (resource.scope === "Namespaced" && namespace === undefined)
     return { reference, state: "impossible", ...elsewhere };
-  if (cached !== undefined && !isElsewhere && cached.metadata.name === reference.name)
-    return { reference, state: stateOf(cached) };
+  const known = cachedState(reference, resource, object, caches);
+  if (known !== undefined) return { reference, state: known };
   // The server gives every uid once: an owner that it does not have will not come any more, so one
   // question is enough for all its dependents.
   const id = JSON.stringify([idOf(resource), where, reference.name, reference.uid]);

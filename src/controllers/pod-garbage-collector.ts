@@ -31,6 +31,7 @@ const QUARANTINE_MS = 40_000;
  */
 const UNSCHEDULED_GRACE_MS = 2_000;
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
+const NO_KEYS: readonly Key[] = [];
 const ENDED: Key = { resource: "ended", name: "ended" };
 
 export type PodGarbageState =
@@ -56,7 +57,7 @@ export function createPodGarbageCollector(threshold: number): Controller<PodGarb
     name: "pod-garbage-collector-controller",
     rule: "pods that ended beyond the threshold, lost their node or never got one are deleted",
     feeds: [
-      { kind: podKind, keys: keysOfPod },
+      { kind: podKind, keys: keysOfPod, keysOfChange: keysOfPodChange },
       { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
     ],
     indexes: [podsByNode, endedPods],
@@ -75,6 +76,11 @@ function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
       : [{ resource: "node", name: nodeName }]),
     ...(isFinished(pod) ? [ENDED] : []),
   ];
+}
+
+/** What a pod was before, and a pod that is gone, is nothing to act on. */
+function keysOfPodChange({ next }: Change<Pod>, caches: Caches): readonly Key[] {
+  return next === undefined ? NO_KEYS : keysOfPod(next, caches);
 }
 
 /** Heartbeats change nothing here; a node that comes, goes or is given up does. */
