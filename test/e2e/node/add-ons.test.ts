@@ -158,7 +158,7 @@ describe.skipIf(missing !== undefined)("add-ons with real containers", () => {
       const ended = new Promise((resolve) => load.once("close", resolve));
       await until(() => said.includes("begun"));
       for (let round = 0; round < 2; round++) {
-        await kubectl("rollout", "restart", "deployment/rolling");
+        await kubectl("set", "env", "deployment/rolling", `ROUND=${round}`);
         await kubectl("rollout", "status", "deployment/rolling", "--timeout=60s");
       }
       const selector = ["pods", "-l", "app=rolling"];

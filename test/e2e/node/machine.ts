@@ -58,10 +58,12 @@ export async function startMachine(): Promise<Machine> {
         env: { ...process.env, ...env },
       }),
     [Symbol.asyncDispose]: async () => {
+      // `k8ts up` in the machine has a folder there for each of its nodes, named as the node's cgroup.
+      const nodes = await readdir(`/proc/${inner}/root/run/k8ts`).catch(() => []);
       const ended = new Promise((resolve) => init.once("exit", resolve));
       init.kill("SIGKILL"); // --kill-child ends the first process inside, and with it all others
       await ended;
-      await removeCgroups(cgroupRoot);
+      for (const root of [cgroupRoot, ...nodes.map((id) => `/k8ts-${id}`)]) await removeCgroups(root);
       await rm(dir, { recursive: true, force: true });
     },
   };
