@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, test } from "vitest";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { startEtcd } from "./etcd-cluster.ts";
@@ -61,6 +62,23 @@ describe.skipIf(missing !== undefined)(
       await other.put("/a/x", Buffer.from("4"), { expectRevision: third.revision });
       assert.deepEqual(await putting, { ok: true, revision: second });
     });
+
+    test("an update that no member answers is given up before a lease of another leader can begin", async () => {
+      await using etcd = await startEtcd();
+      await using slow = await startRelay(etcd.endpoints[0]!);
+      await (await openWhenReady(etcd.endpoints))[Symbol.asyncDispose]();
+      await using store = await openWhenReady([slow.endpoint]);
+      const made = await store.put("/a/x", Buffer.from("1"), { mustNotExist: true });
+      slow.hold("requests");
+      const released = systemClock.sleep(3_500).then(() => slow.hold(undefined));
+      await assert.rejects(
+        store.put("/a/x", Buffer.from("2"), { expectRevision: made.revision }),
+        ({ problem }: StoreError) => problem.code === "Unavailable" && problem.maybeApplied,
+      );
+      await released;
+      const { entry } = await store.get("/a/x");
+      assert.equal(entry?.modRevision, made.revision);
+    });
   },
 );
 
@@ -97,7 +115,7 @@ async function startRelay(endpoint: string) {
   const address = server.address();
   return {
     endpoint: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`,
-    hold: (direction: "requests" | "answers"): void => {
+    hold: (direction: "requests" | "answers" | undefined): void => {
       held = direction;
     },
     [Symbol.asyncDispose]: async () => void server.close(),

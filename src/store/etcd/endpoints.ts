@@ -139,10 +139,11 @@ export class Endpoints implements Disposable {
       const current = this.#connections[this.#current]!;
       const connection = current.channel.isConnected ? current : await this.connection();
       const leftMs = timeoutMs - (clock.elapsedMs() - startMs);
+      if (leftMs <= 0) throw unavailable("etcd: no member could be reached in time");
       const attemptMs = kind === "read" ? Math.min(leftMs, patienceMs(attempt)) : leftMs;
       try {
         return await connection.channel.call(method, request, {
-          timeoutMs: Math.max(1, attemptMs),
+          timeoutMs: attemptMs,
         });
       } catch (caught) {
         const error = toStoreError(caught, kind, connection.endpoint);

@@ -22,8 +22,11 @@ const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 100;
 /** Writes of others that may have followed an attempt whose answer was lost. */
 const HISTORY_STEPS_MAX = 32;
-/** Longer than an election takes; there is no second attempt. */
-const CREATE_WITHIN_MS = 3_000;
+/**
+ * Longer than an election takes. Shorter than the time between the end of a leader's work and the end of its
+ * lease (5 seconds by default): what a controller sent while it led must not take effect under its successor.
+ */
+const WITHIN_MS = 3_000;
 
 export async function transactSafely(
   endpoints: Endpoints,
@@ -32,6 +35,8 @@ export async function transactSafely(
   operations: readonly Operation[],
 ): Promise<TransactAnswer> {
   const afterLoss = decideAfterLoss(operations);
+  const startMs = clock.elapsedMs();
+  const leftMs = (): number => WITHIN_MS - (clock.elapsedMs() - startMs);
   let answerLost = false;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -39,14 +44,14 @@ export async function transactSafely(
         ? await Promise.all(operations.map((operation) => leaseOf(leases, operation)))
         : [];
       const request = toTxn(operations, (index) => leaseIds[index] ?? 0n);
-      const timeLimit = timeLimitOf(afterLoss, attempt);
+      const timeLimit = timeLimitOf(afterLoss, attempt, leftMs());
       const response = await endpoints.call(txn, request, "write", timeLimit);
       const answer = toAnswer(operations, response);
       return answerLost && !answer.ok
         ? await earlierAttempt(endpoints, operations, answer)
         : answer;
     } catch (error) {
-      if (attempt === ATTEMPTS_MAX) throw error;
+      if (attempt === ATTEMPTS_MAX) throw answerLost ? lostAnswer(error) : error;
       if (isLeaseGone(error)) {
         leases.forget();
         continue;
@@ -54,10 +59,16 @@ export async function transactSafely(
       if (!isUnavailable(error)) throw error;
       if (afterLoss === "look") return await lookFor(endpoints, operations, error);
       if (afterLoss === "fail") throw error;
+      if (leftMs() <= PAUSE_MS) throw answerLost ? lostAnswer(error) : error;
       answerLost = true;
       await clock.sleep(PAUSE_MS);
     }
   }
+}
+
+/** Whatever became of the last attempt: an earlier one may have taken effect. */
+function lostAnswer(cause?: unknown): StoreError {
+  return unavailable("etcd: the answer to a write was lost", true, cause);
 }
 
 /** Whether a conflict is about an earlier attempt of the same write. */
@@ -71,7 +82,7 @@ async function earlierAttempt(
   const [operation] = operations;
   const current = answer.conflicts[0]?.current;
   if (operations.length > 1 || operation?.op !== "put" || current === undefined) {
-    throw unavailable("etcd: the answer to a write was lost", true);
+    throw lostAnswer();
   }
   const next = await nextVersion(endpoints, operation, current);
   if (!Buffer.from(operation.value).equals(next.value)) return answer;
@@ -93,7 +104,7 @@ async function nextVersion(
     if (before === undefined) break; // compacted, or deleted and made again
     next = toEntry(before);
   }
-  throw unavailable("etcd: the answer to a write was lost", true);
+  throw lostAnswer();
 }
 
 /** Throws the error unless everything is there as it was to be written. */
@@ -113,9 +124,13 @@ async function lookFor(
   return { ok: true, revision };
 }
 
-function timeLimitOf(afterLoss: AfterLoss, attempt: number): { readonly timeoutMs?: number } {
+function timeLimitOf(
+  afterLoss: AfterLoss,
+  attempt: number,
+  leftMs: number,
+): { readonly timeoutMs?: number } {
   if (afterLoss === "fail") return {};
-  return { timeoutMs: afterLoss === "look" ? CREATE_WITHIN_MS : patienceMs(attempt) };
+  return { timeoutMs: afterLoss === "look" ? leftMs : Math.min(leftMs, patienceMs(attempt)) };
 }
 
 function isWithTtl(operation: Operation): boolean {
