@@ -63,7 +63,8 @@ export async function startMachine(): Promise<Machine> {
       const ended = new Promise((resolve) => init.once("exit", resolve));
       init.kill("SIGKILL"); // --kill-child ends the first process inside, and with it all others
       await ended;
-      for (const root of [cgroupRoot, ...nodes.map((id) => `/k8ts-${id}`)]) await removeCgroups(root);
+      for (const root of [cgroupRoot, ...nodes.map((id) => `/k8ts-${id}`)])
+        await removeCgroups(root);
       await rm(dir, { recursive: true, force: true });
     },
   };
